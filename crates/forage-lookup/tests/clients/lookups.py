@@ -1,12 +1,13 @@
-"""Looks words up as Forage does: more than is wanted, until the cut falls between two scores, then in the order of scores
-and ids. Asks a server with the official Python client (`qdrant-client`), or Qdrant's engine as Python has it
-(`qdrant-edge-py`, newer than Forage's), filled with points that come first.
+"""Looks up queries as Forage does: requests more results until the cut falls between two scores, then sorts by score and id.
+
+Queries a server with the official Python client (`qdrant-client`), or Qdrant's engine for Python (`qdrant-edge-py`, newer
+than Forage's), which it fills with points from the input first.
 
     python lookups.py PORT COLLECTION VECTOR LIMIT STEP < queries
     python lookups.py engine POINTS VECTOR LIMIT STEP < points and queries
 
-A point is a line with a JSON list of its id, dimensions and weights; a query is one with dimensions and weights, and gets a
-line with a JSON list of ids and scores.
+A point is a line with a JSON list of its id, dimensions and weights. A query is a line with dimensions and weights, and is
+answered with a line with a JSON list of ids and scores.
 """
 
 import json
@@ -20,9 +21,9 @@ def server(port, collection, vector):
     client = QdrantClient(url=f"http://127.0.0.1:{port}", check_compatibility=False, timeout=60)
 
     def query(ids, weights, limit):
-        wanted = models.SparseVector(indices=ids, values=weights)
+        query_vector = models.SparseVector(indices=ids, values=weights)
         return client.query_points(
-            collection, query=wanted, using=vector, limit=limit, with_payload=False
+            collection, query=query_vector, using=vector, limit=limit, with_payload=False
         ).points
 
     return query
@@ -46,24 +47,24 @@ def engine(points, vector, directory):
 
 
 def main():
-    port, place, vector, limit, step = sys.argv[1:]
+    port, target, vector, limit, step = sys.argv[1:]
     limit, step = int(limit), float(step)
     with tempfile.TemporaryDirectory() as directory:
         if port == "engine":
-            query = engine(int(place), vector, directory)
+            query = engine(int(target), vector, directory)
         else:
-            query = server(int(port), place, vector)
-        # Whoever asks reads no answer before it has sent all queries.
+            query = server(int(port), target, vector)
+        # The caller sends all queries before it reads an answer.
         for line in sys.stdin.readlines():
             ids, weights = json.loads(line)
-            wanted = limit + 1
+            request_limit = limit + 1
             while True:
-                points = query(ids, weights, wanted)
+                points = query(ids, weights, request_limit)
                 ranked = sorted((-round(point.score / step), point.id, point.score) for point in points)
-                if len(points) < wanted or ranked[limit - 1][0] + 1 < ranked[-1][0] or wanted >= 10_000:
+                if len(points) < request_limit or ranked[limit - 1][0] + 1 < ranked[-1][0] or request_limit >= 10_000:
                     break
-                wanted = min(4 * wanted, 10_000)
-            print(json.dumps([(identity, score) for _, identity, score in ranked[:limit]]))
+                request_limit = min(4 * request_limit, 10_000)
+            print(json.dumps([(id, score) for _, id, score in ranked[:limit]]))
 
 
 main()

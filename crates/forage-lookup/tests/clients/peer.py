@@ -1,4 +1,4 @@
-"""Asks the peer, and the official client's own collections in memory, the same, and fails where they answer otherwise.
+"""Sends the same requests to the peer and to the official client's in-memory collections. Fails if the answers differ.
 
     python peer.py PORT
 """
@@ -50,16 +50,16 @@ def filters(all_points):
     ]
 
 
-def pages(client, chosen):
+def pages(client, filter):
     found, offset = [], None
     while True:
-        page, offset = client.scroll("code", scroll_filter=chosen, limit=17, offset=offset)
+        page, offset = client.scroll("code", scroll_filter=filter, limit=17, offset=offset)
         found += [(str(point.id), point.payload) for point in page]
         if offset is None:
             return sorted(found, key=lambda point: point[0])
 
 
-def refused(status, call):
+def assert_refused(status, call):
     try:
         call()
     except UnexpectedResponse as error:
@@ -72,40 +72,40 @@ def main():
     peer = QdrantClient(url=f"http://127.0.0.1:{sys.argv[1]}")
     clients = [peer, QdrantClient(":memory:")]
     rng = random.Random(5)
-    written = list(points(rng))
-    refused(404, lambda: peer.get_collection("code"))
+    all_points = list(points(rng))
+    assert_refused(404, lambda: peer.get_collection("code"))
     for client in clients:
         idf = models.SparseVectorParams(modifier=models.Modifier.IDF)
         client.create_collection("code", sparse_vectors_config={VECTOR: idf})
-        client.upsert("code", written, wait=True)
-        assert client.get_collection("code").points_count == len(written)
+        client.upsert("code", all_points, wait=True)
+        assert client.get_collection("code").points_count == len(all_points)
         assert client.collection_exists("code") and not client.collection_exists("other")
     peer.create_payload_index("code", "repo", models.PayloadSchemaType.KEYWORD)
-    refused(409, lambda: peer.create_collection("code"))
+    assert_refused(409, lambda: peer.create_collection("code"))
     compared = 0
-    for chosen in filters(written):
+    for filter in filters(all_points):
         for _ in range(30):
             ids = sorted(rng.sample(range(DIMENSIONS), rng.randint(1, 5)))
             query = models.SparseVector(indices=ids, values=[1.0] * len(ids))
-            wanted = {"query_filter": chosen, "limit": 1000, "with_payload": ["n", "lines.start"]}
-            answers = [client.query_points("code", query=query, using=VECTOR, **wanted).points for client in clients]
-            one, two = ({str(hit.id): hit for hit in answer} for answer in answers)
-            assert one.keys() == two.keys(), (chosen, ids)
-            for hit, other in ((one[name], two[name]) for name in one):
+            options = {"query_filter": filter, "limit": 1000, "with_payload": ["n", "lines.start"]}
+            answers = [client.query_points("code", query=query, using=VECTOR, **options).points for client in clients]
+            peer_hits, memory_hits = ({str(hit.id): hit for hit in answer} for answer in answers)
+            assert peer_hits.keys() == memory_hits.keys(), (filter, ids)
+            for hit, other in ((peer_hits[name], memory_hits[name]) for name in peer_hits):
                 assert abs(hit.score - other.score) < 1e-5 and hit.payload == other.payload, (hit, other)
                 compared += 1
-        assert len({client.count("code", count_filter=chosen).count for client in clients}) == 1
-        assert pages(clients[0], chosen) == pages(clients[1], chosen)
+        assert len({client.count("code", count_filter=filter).count for client in clients}) == 1
+        assert pages(clients[0], filter) == pages(clients[1], filter)
     assert compared > 5_000, compared
     query = models.SparseVector(indices=[1], values=[1.0])
-    refused(400, lambda: peer.query_points("code", query=query, using="other"))
+    assert_refused(400, lambda: peer.query_points("code", query=query, using="other"))
     request = models.QueryRequest(query=query, using=VECTOR, limit=3, with_vector=[VECTOR])
     batches = [client.query_batch_points("code", [request] * 2) for client in clients]
     assert all(len(batch) == 2 and len(batch[0].points[0].vector[VECTOR].indices) for batch in batches)
     for client in clients:
         client.delete("code", [1, 2, 999])
-        gone = models.Filter(must=[field("repo", match=models.MatchValue(value="r2"))])
-        client.delete("code", models.FilterSelector(filter=gone))
+        deleted = models.Filter(must=[field("repo", match=models.MatchValue(value="r2"))])
+        client.delete("code", models.FilterSelector(filter=deleted))
     assert len({client.count("code").count for client in clients}) == 1
     assert peer.retrieve("code", [4])[0].payload["n"] == 4
     assert peer.delete_collection("code")

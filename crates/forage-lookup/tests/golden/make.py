@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes `bm25.jsonl`: texts and what FastEmbed's own classes make of them.
+"""Writes `bm25.jsonl`: texts and their encodings by FastEmbed's own classes.
 
     python3 -m venv venv
     venv/bin/pip install fastembed==0.9.1 py_rust_stemmers==0.1.8 mmh3==5.3.1
     venv/bin/python make.py
 
-A line has the text, the document as pairs of id and weight by id, and the ids of the query. No model is downloaded:
-`Qdrant/bm25` consists of lists of stop words, and the crate has the English one. Written with Python 3.11, whose
-Unicode is 14.0. Texts have no character that a later Unicode added, for there the versions of Python differ.
+A line has the text, the document as pairs of id and weight sorted by id, and the ids of the query. No model is downloaded:
+`Qdrant/bm25` consists of stop word lists, and the crate has the English one. Use Python 3.11, which has Unicode 14.0. Texts
+must not contain characters that a later version of Unicode added, because versions of Python treat these differently.
 """
 
 import json
@@ -21,7 +21,7 @@ from fastembed.sparse.bm25 import Bm25
 HERE = Path(__file__).parent
 STOP_WORDS = HERE.parent.parent / "src" / "stop_words" / "english.txt"
 
-# A text each.
+# One text each.
 IDENTIFIERS = """
 getUserName|get_user_name|GetUserName|GET_USER_NAME|get-user-name|user.getName()|getUserNames|getusername
 XMLHttpRequest|parseHTTPResponse|HTTPSConnectionPool|IOError|IOErrors|toJSON|fromUTF8String|utf8_to_utf16le|sha256sum
@@ -56,7 +56,7 @@ HASHES = [
     "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
 ]
 
-# Words that Porter2 has rules or exceptions for, a text each and all in one.
+# Words with rules or exceptions in Porter2, each as a text of its own and all of them in one text.
 STEMS = """
 skies sky skis dying lying tying news howe atlas cosmos bias andes idly gently ugly early only singly inning innings
 outing outings canning herring earring proceed proceeds proceeding exceed exceeds exceeding succeed succeeds generate
@@ -68,23 +68,23 @@ past paste pasted evening evenings vying
 """.split()
 
 UNICODE = [
-    # Sigma: its form depends on its neighbours.
+    # The lower case of sigma depends on its neighbors.
     "ΣΊΣΥΦΟΣ", "ὈΔΥΣΣΕΎΣ ΚΑῚ ΠΗΝΕΛΌΠΕΙΑ", "Σ", "ΑΣ ΣΑ Σ.Α ΑΣ'Α", "ΑΣ_Α ΑΣ_ ΑΣ1", "AΣ\u0301 ΑΣ\u0301Α", "ΑΣ\u02b0", "ΑΣ\u00b7Α",
     # I in Turkish, sharp s, Deseret, titlecase digraphs.
     "İstanbul DİYARBAKIR ısı I i İ ı", "İ", "İİİ xİx", "STRASSE Straße STRAẞE", "ǅungla Ǆ ǆ ǈ ǋ ǲ", "𐐀𐐁 𐐨𐐩", "ÅNGSTRÖM Å K Ω",
-    # Combining marks end words; composed and decomposed are two words.
+    # Combining marks end words, so composed and decomposed forms are different words.
     "café", "cafe\u0301", "naïve nai\u0308ve", "e\u0301\u0302e", "\u0301", "a\u20ddb", "x\u0338y",
-    # Scripts with marks, joiners and without spaces.
+    # Scripts with marks or joiners, and scripts without spaces.
     "हिन्दी में खोज", "தமிழ் மொழி", "ภาษาไทยค้นหาคำ", "ການຄົ້ນຫາ", "ភាសាខ្មែរ", "မြန်မာဘာသာ", "বাংলা ভাষা", "ქართული ᲥᲐᲠᲗᲣᲚᲘ", "ᏣᎳᎩ ꮳꮃꭹ",
     "全文検索エンジン", "检索增强生成 retrieval", "관련 문서 검색", "カタカナ ひらがな ー・", "中文,标点。测试!", "한국어와 English 섞인 문장",
     "بحث في الكود", "مُحَمَّد", "חיפוש קוד שָׁלוֹם", "Поиск по Коду", "ЁЛКА ёлка", "Հայերեն ԵՒ և", "አማርኛ", "ᠮᠣᠩᠭᠣᠯ",
     # Numbers of every kind are parts of words.
     "٠١٢٣٤٥٦٧٨٩", "۴۲ items", "४२", "x² y³ H₂O CO₂", "½ ¼ ¾ ⅓ 1½", "Ⅳ ⅳ Ⅻ ⅻ MCMLXXXIV", "① ⑩ ❶ ㊀ ㈱", "〇一二三", "௧௨௩", "𝟙𝟚𝟛 𝟎", "൧൦൦",
-    # Compatibility forms are letters of their own.
+    # Compatibility forms are separate letters.
     "ﬁle ﬂow oﬃce", "file flow office", "ＦｕｌｌＷｉｄｔｈ＿ＮＡＭＥ １２３", "fullwidth_name 123", "ﾊﾝｶｸ", "𝒻𝓊𝓃𝒸𝓉𝒾𝑜𝓃 𝐁𝐎𝐋𝐃", "ªº ™ ℠ ℡ №", "ℝ ℕ ℵ ℏ",
-    # Symbols are none.
+    # Symbols are no letters.
     "🚀 launch 🧑‍💻 👩🏽‍🚀 🇩🇪 5️⃣", "€100 £5 ¥20 ₿1", "a→b ∀x∈S ≠ ±1 ∑", "α_β λx.x Δt μs µs", "box─drawing│chars", "⠓⠑⠇⠇⠕",
-    # Spaces, joiners, controls and marks of direction.
+    # Spaces, joiners, control characters and directional marks.
     "a\u00a0b\u2003c\u3000d\u2028e\u2029f\u0085g", "zero\u200bwidth zero\u200cnon zero\u200djoin", "soft\u00adhyphen", "\ufeffbom first",
     "tab\tnew\nline\r\nfeed\x0cvertical\x0bunits\x1c\x1d\x1e\x1f", "nul\x00byte del\x7f", "\u202eright\u202c left\u2066x\u2069", "‿ undertie⁀tie ﹏ ﹍x",
     "fin\u2019s rock\u02bcn\u02bcroll d\u2032", "object\ufffcreplacement\ufffdcharacter", "\ue000private\uf8ff", "\U000e0041tags",
@@ -96,7 +96,8 @@ EMPTY = [
     "don't", "wouldn't shan't mightn't", "it's its", "s t d ll m o re ve y ma",
 ]
 
-# Two words of one id, the second pair by the sign that is dropped: the word that first comes last gives the weight.
+# Pairs of words with the same id. The ids of the second pair are only equal without their sign. The weight is that of the word
+# whose first occurrence is last.
 COLLISIONS = [
     "ORA_8387 ORA_14613 ORA_14613 ORA_14613",
     "ORA_14613 ORA_14613 ORA_8387 ORA_14613",
@@ -105,7 +106,7 @@ COLLISIONS = [
     "ORA_31667 E48619 E48619 ORA_31667 ORA_31667",
 ]
 
-# A text each: what FastEmbed's `token_max_length` of 40 characters keeps and drops.
+# One text each: words around FastEmbed's `token_max_length` of 40 characters.
 LENGTHS = [
     text
     for count in (39, 40, 41)
@@ -120,23 +121,23 @@ LENGTHS = [
         "漢" * count,
         "𝐀" * count,
         "ß" * (count - 1) + "ẞ",
-        # Lower-casing makes a mark of it, which is no part of a word.
+        # Lowercasing adds a combining mark, which is not part of a word.
         "x" * (count - 1) + "İ" + "y",
     ]
 ]
 
 
 def long_texts():
-    """Texts of many words, the same on every run."""
-    chance = random.Random(8)
+    """Yields texts of many words. They are the same in every run."""
+    rng = random.Random(8)
     words = [word for text in IDENTIFIERS + ERRORS + STEMS for word in text.split()] + STOP_WORDS.read_text().split()
     for length in (300, 5000):
-        # Few words come often and many seldom, as in any text.
-        yield " ".join(words[min(int(chance.paretovariate(0.6)) - 1, len(words) - 1)] for _ in range(length))
+        # As in any text, a few words are frequent and many are rare.
+        yield " ".join(words[min(int(rng.paretovariate(0.6)) - 1, len(words) - 1)] for _ in range(length))
     syllables = "ba co di fu ge ha ji ko lu me ni po qua ra so tu ve wi xy zo".split()
-    made_up = ["".join(chance.choices(syllables, k=chance.randint(1, 6))) for _ in range(1500)]
+    words = ["".join(rng.choices(syllables, k=rng.randint(1, 6))) for _ in range(1500)]
     endings = ["", "", "s", "ed", "ing", "ly", "ation", "ational", "fulness", "ized", "ies", "ability", "'s"]
-    yield " ".join(word + chance.choice(endings) for word in made_up)
+    yield " ".join(word + rng.choice(endings) for word in words)
     yield "repeat " * 5000
     yield "Repeated repeats, repeating: " * 100
 
@@ -153,12 +154,12 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "english.txt").write_bytes(STOP_WORDS.read_bytes())
         encoder = Bm25("Qdrant/bm25", specific_model_path=directory)
-    written = list(dict.fromkeys(texts()))
-    for text in written:
-        # Private use is assigned, by name at least; what is not may be a letter one day.
+    unique_texts = list(dict.fromkeys(texts()))
+    for text in unique_texts:
+        # A later version of Unicode could assign unassigned characters to letters. Private use characters are safe.
         assert all(unicodedata.category(character) != "Cn" for character in text), text
     with open(HERE / "bm25.jsonl", "w", encoding="utf-8", newline="\n") as file:
-        for text, document, query in zip(written, encoder.embed(written), encoder.query_embed(written)):
+        for text, document, query in zip(unique_texts, encoder.embed(unique_texts), encoder.query_embed(unique_texts)):
             pairs = zip(document.indices.tolist(), document.values.tolist())
             line = {
                 "text": text,
@@ -166,7 +167,7 @@ def main():
                 "query": sorted(query.indices.tolist()),
             }
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
-    print(f"{len(written)} texts; Unicode {unicodedata.unidata_version}")
+    print(f"{len(unique_texts)} texts; Unicode {unicodedata.unidata_version}")
 
 
 if __name__ == "__main__":

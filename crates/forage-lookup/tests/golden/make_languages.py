@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes `languages.jsonl`: texts of the languages of FastEmbed's `Qdrant/bm25`, and what its own classes make of them.
+"""Writes `languages.jsonl`: texts in the languages of FastEmbed's `Qdrant/bm25`, and their encodings by its own classes.
 
     python3 -m venv venv
     venv/bin/pip install fastembed==0.9.1 py_rust_stemmers==0.1.8 mmh3==5.3.1
     venv/bin/python make_languages.py
 
-A line has the language (nothing for `disable_stemmer`), the text, the document as pairs of id and weight by id, and the ids
-of the query. No model is downloaded: `Qdrant/bm25` consists of lists of stop words, which the crate has.
+A line has the language (null for `disable_stemmer`), the text, the document as pairs of id and weight sorted by id, and the
+ids of the query. No model is downloaded: `Qdrant/bm25` consists of stop word lists, which the crate has.
 """
 
 import json
@@ -20,7 +20,7 @@ from fastembed.sparse.bm25 import Bm25, supported_languages
 HERE = Path(__file__).parent
 STOP_WORDS = HERE.parent.parent / "src" / "stop_words"
 
-# The first article of the Universal Declaration of Human Rights, or a sentence of its kind, and words with endings.
+# The first article of the Universal Declaration of Human Rights or a similar sentence, and words with endings.
 TEXTS = {
     "arabic": """يولد جميع الناس أحرارًا متساوين في الكرامة والحقوق. وقد وهبوا عقلاً وضميراً وعليهم أن يعامل بعضهم بعضاً بروح الإخاء.
         المكتبات المكتبة مكتبات كتاب كتابان الكتابين يكتبون والكاتبات فالمدرسة مدرستهم بالسيارة للمعلمين استخدامات مُحَمَّد ـ""",
@@ -60,22 +60,22 @@ TEXTS = {
         zihniyeti ile hareket etmelidirler. DİYARBAKIR kütüphanelerimizden hatalarının ISPARTA ılık çalışıyorlar""",
 }
 
-# In every language, as code is.
+# This text is used in every language, because code is.
 CODE = "fn retry_after(E0308, HTTP_404) -> parseJSON::foo the RETRY-99999 _ __x café " + "z" * 40 + " " + "y" * 41
 
 
-def texts(language, chance):
+def texts(language, rng):
     text = " ".join(TEXTS[language].split())
     path = STOP_WORDS / f"{language}.txt"
     words = path.read_text(encoding="utf-8").split() if path.exists() else []
     yield from [text, text.upper(), CODE, " ".join(words)]
-    # Words of the language's letters, with beginnings and endings that its words have.
+    # Made-up words from the beginnings and endings of real words.
     known = [word for word in text.lower().split() if word[0].isalpha()] + words
-    made = []
+    invented = []
     for _ in range(150):
-        first, last = chance.choice(known), chance.choice(known)
-        made.append(first[: chance.randint(1, len(first))] + last[-chance.randint(1, len(last)) :])
-    yield " ".join(made)
+        first, last = rng.choice(known), rng.choice(known)
+        invented.append(first[: rng.randint(1, len(first))] + last[-rng.randint(1, len(last)) :])
+    yield " ".join(invented)
 
 
 def main():
@@ -85,18 +85,18 @@ def main():
             (Path(directory) / path.name).write_bytes(path.read_bytes())
         with open(HERE / "languages.jsonl", "w", encoding="utf-8", newline="\n") as file:
             for language in [*supported_languages, None]:
-                chance = random.Random(language or "none")
+                rng = random.Random(language or "none")
                 encoder = Bm25(
                     "Qdrant/bm25",
                     specific_model_path=directory,
                     language=language or "english",
                     disable_stemmer=language is None,
                 )
-                of = [language] if language else ["english", "german", "russian", "turkish"]
-                written = [text for language in of for text in texts(language, chance)]
-                for text in written:
+                languages = [language] if language else ["english", "german", "russian", "turkish"]
+                all_texts = [text for language in languages for text in texts(language, rng)]
+                for text in all_texts:
                     assert all(unicodedata.category(character) != "Cn" for character in text), text
-                for text, document, query in zip(written, encoder.embed(written), encoder.query_embed(written)):
+                for text, document, query in zip(all_texts, encoder.embed(all_texts), encoder.query_embed(all_texts)):
                     pairs = zip(document.indices.tolist(), document.values.tolist())
                     line = {
                         "language": language,

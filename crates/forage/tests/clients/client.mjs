@@ -1,10 +1,10 @@
-// The official TypeScript SDK, of either line, drives Forage's server over stdio and HTTP.
+// Tests Forage's server over stdio and HTTP with the official TypeScript SDK, version 1 or 2.
 //
 //     client.mjs FORAGE FIXTURES TREE LINE
 //
-// TREE holds `project` (the root), `home` (with `home/client`, a root that clients may choose) and `elsewhere` (which
-// they may not). LINE is 1 for @modelcontextprotocol/sdk, 2 for @modelcontextprotocol/client; PEERS is the folder of
-// modules that holds them. Says what it has checked, and ends with a stack trace at the first failure.
+// TREE contains `project` (the root), `home` (with `home/client`, a root that clients may choose) and `elsewhere` (which
+// they may not). LINE is 1 for @modelcontextprotocol/sdk and 2 for @modelcontextprotocol/client. The environment variable
+// PEERS names the folder with these modules. Prints each check that passes, and stops with a stack trace at the first failure.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -36,15 +36,15 @@ const tools = {
   list_project_directory: { path: 'src' },
   read_project_file: { path: 'src/retry.rs' },
 };
-// Milliseconds in which a cancelled call must have ended. It takes a few; a busy machine may add some.
-const endedWithin = 500;
-// Bytes of a large answer, twice what the product ever gives.
-const large = 200_000;
+// Milliseconds in which a cancelled call must have ended. It usually takes a few, but more on a busy machine.
+const maxCancelMs = 500;
+// Bytes of a large answer, twice the product's maximum.
+const largeBytes = 200_000;
 
-const checked = (what) => console.log(`ok: ${what}`);
+const passed = (check) => console.log(`ok: ${check}`);
 const text = (result) => result.content.map((block) => block.text).join('\n');
 
-/** A command, over stdio for each client anew, or over HTTP for all of them. */
+/** A server command. Over stdio each client starts its own process. Over HTTP all clients share one. */
 class Server {
   static count = 0;
 
@@ -55,7 +55,7 @@ class Server {
     server.environment = {
       PATH: process.env.PATH,
       HOME: join(tree, 'home'),
-      // Whatever runs on this machine is no model of these tests.
+      // The tests must not use models that run on this machine.
       OLLAMA_HOST: '127.0.0.1:9',
       LM_STUDIO_API_BASE: 'http://127.0.0.1:9/v1',
       ...environment,
@@ -66,7 +66,7 @@ class Server {
       cwd: join(tree, 'project'),
       stdio: ['ignore', 'inherit', server.stderr],
     });
-    // Where another check fails, this program ends without coming to what stands below, and the server has its output.
+    // If another check fails, this program exits before `finally`, and the server would keep the output open.
     process.once('exit', () => child.kill());
     try {
       server.url = await server.awaitStderr(/listening on (\S+)\n/);
@@ -76,27 +76,27 @@ class Server {
     }
   }
 
-  said() {
+  stderrText() {
     return readFileSync(this.log, 'utf8');
   }
 
   async awaitStderr(pattern) {
     for (const end = Date.now() + 10_000; ; await sleep(5)) {
-      const found = this.said().match(pattern);
+      const found = this.stderrText().match(pattern);
       if (found) return found[1];
-      assert(Date.now() < end, `stderr never said ${pattern}: ${this.said()}`);
+      assert(Date.now() < end, `stderr never matched ${pattern}: ${this.stderrText()}`);
     }
   }
 
-  /** A client that has shaken hands, or found that it need not. */
+  /** Connects a client. This includes the handshake if the protocol version needs one. */
   async client(era, { roots, model }, use) {
     const capabilities = { ...(roots && { roots: {} }), ...(model && { sampling: {} }) };
     const versionNegotiation = { mode: era };
     const client = new sdk.Client({ name: 'tests', version: '1' }, { capabilities, versionNegotiation });
     const handle = (method, schema, handler) => client.setRequestHandler(isSecond ? method : schema, handler);
     if (roots) {
-      const named = { roots: roots.map((root) => ({ uri: pathToFileURL(root).href })) };
-      handle('roots/list', sdk.ListRootsRequestSchema, () => named);
+      const rootsResult = { roots: roots.map((root) => ({ uri: pathToFileURL(root).href })) };
+      handle('roots/list', sdk.ListRootsRequestSchema, () => rootsResult);
     }
     if (model) handle('sampling/createMessage', sdk.CreateMessageRequestSchema, model);
     const { command, args, stderr, environment: env } = this;
@@ -147,14 +147,14 @@ async function toolsAndErrors(transport, era) {
       });
     }),
   );
-  checked(`${transport} ${era}: tools are listed and answer, errors say what to do, an unknown tool is -32602`);
+  passed(`${transport} ${era}: tools are listed and answer, errors give advice, an unknown tool is -32602`);
 }
 
 async function records(transport, era) {
   const command = [forage, 'mcp', '--output', 'structured', '--root', join(tree, 'project')];
   await Server.run(transport, command, { FORAGE_FILTER: 'lexical' }, (server) =>
     server.client(era, {}, async (client) => {
-      // The SDK learns the schemas from the list, checks the records of later calls against them, and throws.
+      // The SDK takes the schemas from the list, validates the records of later calls, and throws if they don't match.
       assert((await client.listTools()).tools.every((tool) => tool.outputSchema));
       for (const [name, args] of Object.entries(tools)) {
         const result = await call(client, name, args);
@@ -162,35 +162,35 @@ async function records(transport, era) {
       }
     }),
   );
-  checked(`${transport} ${era}: records of every tool pass the SDK's check against the schema`);
+  passed(`${transport} ${era}: records of every tool pass the SDK's validation against the schema`);
 }
 
 async function progressAndCancellation(transport, era) {
   await Server.run(transport, [fixtures], {}, (server) =>
     server.client(era, {}, async (client) => {
-      const told = [];
-      const result = await call(client, 'slow', { ms: 1700 }, { onprogress: (progress) => told.push(progress) });
+      const updates = [];
+      const result = await call(client, 'slow', { ms: 1700 }, { onprogress: (progress) => updates.push(progress) });
       assert.equal(text(result), '1700 ms');
-      assert(told.length >= 2 && told[0].progress < told[1].progress);
-      checked(`${transport} ${era}: a call of 1.7 s tells of its progress: ${told.map((each) => each.message)}`);
+      assert(updates.length >= 2 && updates[0].progress < updates[1].progress);
+      passed(`${transport} ${era}: a call of 1.7 s reports its progress: ${updates.map((each) => each.message)}`);
 
-      const before = server.said().split('slow: began').length;
-      const giveUp = new AbortController();
-      const slow = assert.rejects(call(client, 'slow', { ms: 20_000 }, { signal: giveUp.signal }));
-      while (server.said().split('slow: began').length === before) await sleep(5);
+      const before = server.stderrText().split('slow: began').length;
+      const controller = new AbortController();
+      const slow = assert.rejects(call(client, 'slow', { ms: 20_000 }, { signal: controller.signal }));
+      while (server.stderrText().split('slow: began').length === before) await sleep(5);
       const cancelled = Date.now();
-      giveUp.abort();
+      controller.abort();
       await slow;
-      const took = Number(await server.awaitStderr(/slow: stopped at (\d+)/)) - cancelled;
-      assert(took < endedWithin, `the work went on for ${took} ms`);
-      // The session goes on.
+      const elapsed = Number(await server.awaitStderr(/slow: stopped at (\d+)/)) - cancelled;
+      assert(elapsed < maxCancelMs, `the work continued for ${elapsed} ms`);
+      // The session is still usable.
       assert.equal(text(await call(client, 'noop', {})), 'done');
-      checked(`${transport} ${era}: a cancelled call ends ${took} ms later`);
+      passed(`${transport} ${era}: a cancelled call ends ${elapsed} ms later`);
 
       const panic = await call(client, 'panics', {});
       assert(panic.isError && text(panic).includes('panicked'), JSON.stringify(panic));
-      assert.equal(text(await call(client, 'large', { bytes: large })).length, large);
-      checked(`${transport} ${era}: a panic is an error of its call, and ${large} bytes arrive whole`);
+      assert.equal(text(await call(client, 'large', { bytes: largeBytes })).length, largeBytes);
+      passed(`${transport} ${era}: a panic is an error of its call, and ${largeBytes} bytes arrive completely`);
     }),
   );
 }
@@ -207,16 +207,16 @@ async function rootsAndModel(transport, era) {
       const result = await call(client, 'read_file', { path: 'secret.txt' });
       assert(result.isError && text(result).includes('mcp.client_roots'), JSON.stringify(result));
     });
-    checked(`${transport} ${era}: a client's root is taken where it may choose, and refused elsewhere`);
+    passed(`${transport} ${era}: a client's root is accepted where it may choose, and refused elsewhere`);
 
     await server.client(era, {}, async (client) => {
       const result = await call(client, 'keyword_search', search);
       assert(result.isError && text(result).includes('no model is configured'), JSON.stringify(result));
     });
     for (const roots of [undefined, [project, clientRoot]]) {
-      let asked = 0;
+      let requests = 0;
       const model = (request) => {
-        asked += 1;
+        requests += 1;
         assert(JSON.stringify(request.params.messages).includes('retry_request'));
         const content = { type: 'text', text: 'src/retry.rs: it retries requests' };
         return { role: 'assistant', content, model: 'a-model', stopReason: 'endTurn' };
@@ -224,10 +224,10 @@ async function rootsAndModel(transport, era) {
       await server.client(era, { roots, model }, async (client) => {
         const result = await call(client, 'keyword_search', search);
         assert(!result.isError && text(result).includes('src/retry.rs: it retries requests'), JSON.stringify(result));
-        assert.equal(asked, 1);
+        assert.equal(requests, 1);
       });
     }
-    checked(`${transport} ${era}: the client's model filters, also for a client that names roots as well`);
+    passed(`${transport} ${era}: the client's model filters, even if the client has roots too`);
   });
 }
 
@@ -235,13 +235,13 @@ async function allChecks(transport, era) {
   for (const check of [toolsAndErrors, records, progressAndCancellation, rootsAndModel]) await check(transport, era);
 }
 
-// What hangs fails.
+// A hanging check must fail.
 setTimeout(() => {
-  console.error('not done in two minutes');
+  console.error('not finished in two minutes');
   process.exit(1);
 }, 120_000).unref();
 
-// At the same time, because they wait most of it.
+// We run the checks concurrently because they mostly wait.
 const eras = isSecond ? ['legacy', 'auto'] : ['legacy'];
 await Promise.all(['stdio', 'http'].flatMap((transport) => eras.map((era) => allChecks(transport, era))));
 rmSync(logs, { recursive: true });

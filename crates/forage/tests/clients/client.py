@@ -1,9 +1,9 @@
-"""The official Python SDK, of either line, drives Forage's server over stdio and HTTP.
+"""Tests Forage's server over stdio and HTTP with the official Python SDK, version 1 or 2.
 
     client.py FORAGE FIXTURES TREE
 
-TREE holds `project` (the root), `home` (with `home/client`, a root that clients may choose) and `elsewhere` (which
-they may not). Says what it has checked, and ends with a traceback at the first failure.
+TREE contains `project` (the root), `home` (with `home/client`, a root that clients may choose) and `elsewhere` (which
+they may not). Prints each check that passes, and stops with a traceback at the first failure.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ TOOLS = {
     "read_project_file": {"path": "src/retry.rs"},
 }
 SEARCH = TOOLS["keyword_search"]
-# Milliseconds in which a cancelled call of 20 s must have ended. It takes a few; a busy machine may add seconds.
-ENDED_WITHIN = 10_000
-# Bytes of a large answer, twice what the product ever gives.
+# Milliseconds in which a cancelled call of 20 s must have ended. It usually takes a few, but seconds on a busy machine.
+MAX_CANCEL_MS = 10_000
+# Bytes of a large answer, twice the product's maximum.
 LARGE = 200_000
 
 
-def checked(what):
-    print(f"ok: {what}", flush=True)
+def passed(check):
+    print(f"ok: {check}", flush=True)
 
 
 class Server:
-    """A command, over stdio for each client anew, or over HTTP for all of them."""
+    """A server command. Over stdio each client starts its own process. Over HTTP all clients share one."""
 
     def __init__(self, transport, command, environment=()):
         self.transport, self.command = transport, command
@@ -73,13 +73,13 @@ class Server:
             self.process.terminate()
             assert self.process.wait(5) is not None
 
-    def said(self):
+    def stderr_text(self):
         return Path(self.stderr.name).read_text()
 
     def await_stderr(self, pattern, seconds=10):
         end = time.monotonic() + seconds
-        while not (found := re.search(pattern, self.said())):
-            assert time.monotonic() < end, f"stderr never said {pattern!r}: {self.said()}"
+        while not (found := re.search(pattern, self.stderr_text())):
+            assert time.monotonic() < end, f"stderr never matched {pattern!r}: {self.stderr_text()}"
             time.sleep(0.005)
         return found[1]
 
@@ -98,7 +98,7 @@ class Server:
 
     @asynccontextmanager
     async def client(self, era, **callbacks):
-        """A client that has shaken hands, or found that it need not."""
+        """Connects a client. This includes the handshake if the protocol version needs one."""
         async with AsyncExitStack() as stack:
             if LINE > 1:
                 client = await stack.enter_async_context(mcp.Client(self.streams(), mode=era, **callbacks))
@@ -144,7 +144,7 @@ async def tools_and_errors(transport, era):
                 raise AssertionError(await client.call_tool("no_such_tool", {}))
             except Error as error:
                 assert error.error.code == -32602 and "grep_search" in error.error.message, error
-    checked(f"{transport} {era}: tools are listed and answer, errors say what to do, an unknown tool is -32602")
+    passed(f"{transport} {era}: tools are listed and answer, errors give advice, an unknown tool is -32602")
 
 
 async def records(transport, era):
@@ -154,52 +154,52 @@ async def records(transport, era):
             tools = (await client.list_tools()).tools
             assert all(tool.output_schema if LINE > 1 else tool.outputSchema for tool in tools), tools
             for name, arguments in TOOLS.items():
-                # The SDK checks the records against the schema, and raises.
+                # The SDK validates the records against the schema, and raises an exception if they don't match.
                 result = await client.call_tool(name, arguments)
                 assert not is_error(result) and structured(result)["truncated"] is False, (name, result)
-            # What is cut, what is not there, and what is refused have records as well, and of errors the SDK checks nothing.
+            # Truncated, empty and refused results have records too. The SDK does not validate the records of errors.
             schemas = {tool.name: tool.output_schema if LINE > 1 else tool.outputSchema for tool in tools}
             for pattern, refused in (("retry", False), ("absent_from_everything", False), ("[", True)):
                 result = await client.call_tool("grep_search", {"pattern": pattern, "max_results": 1})
                 assert is_error(result) is refused, (pattern, result)
                 jsonschema.validate(structured(result), schemas["grep_search"])
                 assert ("error" in structured(result)) is refused, (pattern, result)
-    checked(f"{transport} {era}: records of every tool, and of errors, pass the check against the schema")
+    passed(f"{transport} {era}: records of every tool and of errors pass the validation against the schema")
 
 
 async def progress_and_cancellation(transport, era):
     with Server(transport, [FIXTURES]) as server:
         async with server.client(era) as client:
-            told = []
+            updates = []
 
             async def progress(done, total, message):
-                told.append((done, message))
+                updates.append((done, message))
 
             result = await client.call_tool("slow", {"ms": 1700}, progress_callback=progress)
-            assert text(result) == "1700 ms" and len(told) >= 2 and told == sorted(set(told)), (result, told)
-            checked(f"{transport} {era}: a call of 1.7 s tells of its progress: {told}")
+            assert text(result) == "1700 ms" and len(updates) >= 2 and updates == sorted(set(updates)), (result, updates)
+            passed(f"{transport} {era}: a call of 1.7 s reports its progress: {updates}")
 
-            before = server.said().count("slow: began")
+            before = server.stderr_text().count("slow: began")
             call = asyncio.create_task(client.call_tool("slow", {"ms": 20_000}))
-            while server.said().count("slow: began") == before:
+            while server.stderr_text().count("slow: began") == before:
                 await asyncio.sleep(0.005)
             cancelled = time.time() * 1000
             await cancel(client, call)
             stopped = await asyncio.to_thread(server.await_stderr, r"slow: stopped at (\d+)")
-            took = int(stopped) - cancelled
-            assert took < ENDED_WITHIN, f"the work went on for {took:.0f} ms"
-            # The session goes on.
+            elapsed = int(stopped) - cancelled
+            assert elapsed < MAX_CANCEL_MS, f"the work continued for {elapsed:.0f} ms"
+            # The session is still usable.
             assert text(await client.call_tool("noop", {})) == "done"
-            checked(f"{transport} {era}: a cancelled call ends {took:.0f} ms later")
+            passed(f"{transport} {era}: a cancelled call ends {elapsed:.0f} ms later")
 
             result = await client.call_tool("panics", {})
             assert is_error(result) and "panicked" in text(result), result
             assert len(text(await client.call_tool("large", {"bytes": LARGE}))) == LARGE
-            checked(f"{transport} {era}: a panic is an error of its call, and {LARGE} bytes arrive whole")
+            passed(f"{transport} {era}: a panic is an error of its call, and {LARGE} bytes arrive completely")
 
 
 async def cancel(client, call):
-    """As the SDK does when its caller gives up; the first line leaves it to the caller."""
+    """Cancels a call as the SDK does. Version 1 leaves the notification to the caller."""
     if LINE == 1:
         parameters = types.CancelledNotificationParams(requestId=client._request_id - 1, reason="given up")
         notification = types.CancelledNotification(params=parameters)
@@ -209,15 +209,15 @@ async def cancel(client, call):
 
 
 async def roots_and_model(transport, era):
-    asked = []
+    requests = []
 
     async def answer(context, parameters):
-        asked.append(parameters)
+        requests.append(parameters)
         prompt = "".join(message.content.text for message in parameters.messages)
         assert "retry_request" in prompt, prompt
-        said = types.TextContent(type="text", text="src/retry.rs: it retries requests")
+        content = types.TextContent(type="text", text="src/retry.rs: it retries requests")
         key = "stop_reason" if LINE > 1 else "stopReason"
-        return types.CreateMessageResult(role="assistant", content=said, model="a-model", **{key: "endTurn"})
+        return types.CreateMessageResult(role="assistant", content=content, model="a-model", **{key: "endTurn"})
 
     def roots(*directories):
         async def listed(context):
@@ -233,18 +233,18 @@ async def roots_and_model(transport, era):
         async with server.client(era, list_roots_callback=roots(TREE / "elsewhere")) as client:
             result = await client.call_tool("read_file", {"path": "secret.txt"})
             assert is_error(result) and "mcp.client_roots" in text(result), result
-        checked(f"{transport} {era}: a client's root is taken where it may choose, and refused elsewhere")
+        passed(f"{transport} {era}: a client's root is accepted where it may choose, and refused elsewhere")
 
         async with server.client(era) as client:
             result = await client.call_tool("keyword_search", SEARCH)
             assert is_error(result) and "no model is configured" in text(result), result
-        for offered in [{}, {"list_roots_callback": roots(TREE / "project", client_root)}]:
-            asked.clear()
-            async with server.client(era, sampling_callback=answer, **offered) as client:
+        for callbacks in [{}, {"list_roots_callback": roots(TREE / "project", client_root)}]:
+            requests.clear()
+            async with server.client(era, sampling_callback=answer, **callbacks) as client:
                 result = await client.call_tool("keyword_search", SEARCH)
                 assert not is_error(result), result
-                assert "src/retry.rs: it retries requests" in text(result) and len(asked) == 1, (result, asked)
-        checked(f"{transport} {era}: the client's model filters, also for a client that names roots as well")
+                assert "src/retry.rs: it retries requests" in text(result) and len(requests) == 1, (result, requests)
+        passed(f"{transport} {era}: the client's model filters, even if the client has roots too")
 
 
 async def main():
@@ -253,7 +253,7 @@ async def main():
             await asyncio.wait_for(check(transport, era), 60)
 
     eras = ["legacy", "auto"] if LINE > 1 else ["legacy"]
-    # At the same time, because they wait most of it.
+    # We run the checks concurrently because they mostly wait.
     await asyncio.gather(*(all_checks(transport, era) for transport in ["stdio", "http"] for era in eras))
     print(f"mcp {version('mcp')}: all checks passed")
 

@@ -1,8 +1,8 @@
-// The Inspector's command line looks at Forage's server as a developer would.
+// Checks Forage's server with the command line of MCP Inspector, as a developer would.
 //
 //     inspector.mjs FORAGE FIXTURES TREE
 //
-// It ends with 6 for a schema that not every provider takes, with 5 for a tool's error.
+// The Inspector exits with status 6 for a schema that not every provider accepts, and with 5 for a tool error.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,17 +16,17 @@ const env = { PATH: process.env.PATH, HOME: join(tree, 'home'), FORAGE_FILTER: '
 const server = [forage, 'mcp', '--root', join(tree, 'project')];
 
 function inspect(target, args, status) {
-  const end = ['--format', 'json', '-q'];
-  // A command is what comes last, after a double dash; an address comes first.
-  const all = target.length > 1 ? [...args, ...end, '--', ...target] : [...target, ...args, ...end];
-  const run = spawnSync(process.execPath, [inspector, '--cli', ...all], { env, encoding: 'utf8', timeout: 60_000 });
-  assert.equal(run.status, status, `${all.join(' ')}\n${run.stdout}\n${run.stderr}`);
+  const options = ['--format', 'json', '-q'];
+  // A server command is last, after a double dash. An address is first.
+  const command = target.length > 1 ? [...args, ...options, '--', ...target] : [...target, ...args, ...options];
+  const run = spawnSync(process.execPath, [inspector, '--cli', ...command], { env, encoding: 'utf8', timeout: 60_000 });
+  assert.equal(run.status, status, `${command.join(' ')}\n${run.stdout}\n${run.stderr}`);
   return run;
 }
 
 function check(target, era) {
   const list = inspect(target, ['--protocol-era', era, '--method', 'tools/list', '--strict'], 0);
-  // Warnings have no status of their own.
+  // Warnings do not change the exit status.
   assert(!/warning|error/i.test(list.stderr), list.stderr);
   const call = (name, args, status) =>
     inspect(
@@ -36,12 +36,12 @@ function check(target, era) {
     );
   assert(call('grep_search', { pattern: 'retry' }, 0).stdout.includes('src/retry.rs'));
   assert(call('grep_search', { pattern: '[' }, 5).stdout.includes('pattern'));
-  console.log(`ok: ${target.length > 1 ? 'stdio' : 'http'} ${era}: strict list, call, a tool's error ends with 5`);
+  console.log(`ok: ${target.length > 1 ? 'stdio' : 'http'} ${era}: strict list, call, a tool error exits with 5`);
 }
 
 for (const era of ['legacy', 'modern']) check(server, era);
 
-// What the strict list is worth: it does find a schema that is not portable.
+// Positive control: the strict list must detect a schema that is not portable.
 inspect([fixtures, '--unportable'], ['--method', 'tools/list', '--strict'], 6);
 
 const listening = spawn(server[0], [...server.slice(1), '--http', '127.0.0.1:0'], {

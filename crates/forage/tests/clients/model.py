@@ -1,31 +1,31 @@
 #!/usr/bin/env python3
-"""A model that says what a script has it say, on the wires of the providers: for real clients, without a network.
+"""A scripted model for tests with real clients and without a network. It supports the protocols of all providers.
 
     model.py SCRIPT LOG [--port PORT] [--server NAME]
 
-Speaks Anthropic messages, OpenAI chat completions, OpenAI responses and Gemini's generateContent, streamed and whole, on
-127.0.0.1; prints `listening on http://127.0.0.1:PORT` and serves until it is killed.
+Serves Anthropic messages, OpenAI chat completions, OpenAI responses and Gemini's generateContent, with and without
+streaming, on 127.0.0.1. Prints `listening on http://127.0.0.1:PORT` and runs until it is killed.
 
-SCRIPT is JSON, or a file of it: a list of turns, each an object with some of
+SCRIPT is JSON or the path of a JSON file. It is a list of turns, each an object with some of these fields:
 
-    "text": what the model says
-    "calls": [{"tool": NAME, "arguments": {…}}, …]: tools by the names that the server NAME (`forage`) gives them. A call goes
-        out by the name that the client offers: `mcp__forage__grep_search`, `forage-grep_search`. Where none is
-        offered and the client has a tool with which deferred ones are found, the model calls that one first.
-        Where the client takes code that calls tools, it gets code. {"name": NAME, "arguments": {…}} calls a tool by this
-        very name, offered or not.
-    "hang": true: nothing is answered until the client goes away
+    "text": the text of the model's message
+    "calls": [{"tool": NAME, "arguments": {…}}, …]: tool calls. The tools have the names of the MCP server NAME (`forage`).
+        The model uses the name that the client offers, for example `mcp__forage__grep_search` or `forage-grep_search`.
+        If the client does not offer the tool but has a search tool for deferred tools, the model calls the search tool first.
+        If the client expects code that calls tools, it gets code. {"name": NAME, "arguments": {…}} calls a tool by exactly
+        this name, whether offered or not.
+    "hang": true: the request is not answered until the client disconnects
 
-Which turn it is follows from the request alone, from the turns with calls that the conversation holds already: a request
-that is sent again gets the same answer, and every new conversation begins at the first turn. A turn without calls ends a
-script; what comes after the last is the text "done". A request that offers no tools at all (for a title, for a summary) is
-beside the conversation: it is answered with "ok", or with the smallest JSON that fits the schema it names.
+The turn depends only on the request: it is the number of turns with calls in the conversation. So a repeated request gets
+the same answer, and every new conversation starts with the first turn. A turn without calls ends a script. After the last
+turn the answer is the text "done". A request without tools (for a title or a summary) is not part of the conversation. It
+is answered with "ok", or with the smallest JSON that matches its schema.
 
-LOG gets a line of JSON for each request before it is answered: `wire` (null for what no wire knows), `method`, `path`,
-`headers` without secrets, `body`; and of those that a wire knows `stream`, `offered` (the names of tools as the model sees
-them), `results` (what came back from calls, as text, in order), `turn` (from 0; null beside the conversation) and `said`,
-the answer with the names that the calls went out by. A client that goes through a proxy to elsewhere can be given this
-server as the proxy: `CONNECT` is refused, and in the log.
+LOG gets a line of JSON for each request before it is answered: `wire` (null for unknown protocols), `method`, `path`,
+`headers` without secrets, and `body`. Requests of a known protocol also have `stream`, `offered` (the tool names that the
+model sees), `results` (the results of calls as text, in order), `turn` (from 0, or null outside of the conversation) and
+`said` (the answer with the tool names that the client gets). A client that needs a proxy can use this server as its proxy.
+`CONNECT` requests are refused and logged.
 """
 
 import argparse
@@ -41,22 +41,22 @@ import time
 import urllib.parse
 import uuid
 
-# Nothing is left beside the sources.
+# Do not write bytecode files next to the sources.
 sys.dont_write_bytecode = True
 
 from wires import MODEL, WIRES  # noqa: E402
 
 SECRET_HEADERS = {"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "proxy-authorization"}
-# Seconds after which a hanging answer ends although the client is still there: no test waits for so long.
+# Seconds after which a hanging answer ends even if the client is still connected. No test waits that long.
 HANG_SECONDS = 600
-# Tools with which a client's model finds those that are not in front of it.
+# Tools of clients that search for deferred tools.
 FINDERS = {"ToolSearch", "tool_search"}
-# The tool of Qwen Code that calls what was found.
+# The tool of Qwen Code that calls a tool found by search.
 CALLER = "tool_call"
 
 
 def smallest(schema):
-    """The smallest value that fits a JSON schema, of which Gemini writes the types in capitals."""
+    """Returns the smallest value that matches a JSON schema. Gemini writes the types in upper case."""
     if "enum" in schema:
         return schema["enum"][0]
     kind = schema.get("type", "object" if "properties" in schema else "string")
@@ -68,7 +68,7 @@ def smallest(schema):
 
 
 def texts(value):
-    """All strings in a JSON value."""
+    """Yields all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
@@ -76,48 +76,48 @@ def texts(value):
 
 
 class Request:
-    """What a request holds of the conversation, and how a script's calls are worded for it."""
+    """The conversation in a request. Selects the turn, and translates the script's calls for the client."""
 
     def __init__(self, wire, body, turns, server):
         self.wire, self.body, self.turns, self.server = wire, body, turns, server
-        self.offered, self.made = wire.offered(body), wire.calls(body)
+        self.offered, self.past_calls = wire.offered(body), wire.calls(body)
         self.finder = next((name for name in self.offered if name in FINDERS), None)
-        # The turns that are none of the script's.
-        self.added = FINDERS - {call.get("name") for turn in turns for call in turn.get("calls", [])}
+        # Calls of these tools are not part of the script.
+        self.search_calls = FINDERS - {call.get("name") for turn in turns for call in turn.get("calls", [])}
 
     def answer(self):
-        """Number and wording of the turn that it gets."""
+        """Returns the number and the translated content of the turn."""
         if not self.offered:
             schema = self.wire.schema(self.body)
             return None, {"text": "ok" if schema is None else json.dumps(smallest(schema)), "calls": []}
-        number = sum(not set(turn) & self.added for turn in self.made)
+        number = sum(not set(turn) & self.search_calls for turn in self.past_calls)
         turn = self.turns[number] if number < len(self.turns) else {"text": "done"}
         calls = turn.get("calls", [])
-        wanted = next((call["tool"] for call in calls if "tool" in call and not self.shown(call["tool"])), None)
-        # What was found need not stand among the tools afterwards: nothing is looked for twice.
-        if wanted and self.finder and not any(self.finder in turn for turn in self.made):
-            said = {"name": self.finder, "arguments": {"query": self.wire.looked_for(self.mentioned(wanted), wanted)}}
-            return number, {"text": "", "calls": [said]}
-        said = [self.worded(call) for call in calls]
-        return number, {"text": turn.get("text", ""), "calls": said, "hang": turn.get("hang", False)}
+        missing_tool = next((call["tool"] for call in calls if "tool" in call and not self.visible_name(call["tool"])), None)
+        # A found tool need not be in the list of tools afterwards, so we search only once.
+        if missing_tool and self.finder and not any(self.finder in turn for turn in self.past_calls):
+            query = self.wire.search_query(self.mentioned(missing_tool), missing_tool)
+            return number, {"text": "", "calls": [{"name": self.finder, "arguments": {"query": query}}]}
+        translated = [self.translate(call) for call in calls]
+        return number, {"text": turn.get("text", ""), "calls": translated, "hang": turn.get("hang", False)}
 
-    def shown(self, tool):
-        """The server's tool as the model sees it. Clients have tools of the same names themselves."""
+    def visible_name(self, tool):
+        """Returns the name of the server's tool as the model sees it. Clients can have their own tools with the same name."""
         names = [*self.offered, *self.wire.found(self.body)]
-        ends = [name for name in names if re.search(rf"(^|[^A-Za-z0-9]){re.escape(tool)}$", name)]
-        # The bare name is the client's own where the server's has another and is to be found.
-        own = self.finder and self.mentioned(tool)
-        return next((name for name in ends if self.server in name), tool if tool in ends and not own else None)
+        matches = [name for name in names if re.search(rf"(^|[^A-Za-z0-9]){re.escape(tool)}$", name)]
+        # The bare name is the client's own tool if the server's tool is deferred under another name.
+        is_client_tool = self.finder and self.mentioned(tool)
+        return next((name for name in matches if self.server in name), tool if tool in matches and not is_client_tool else None)
 
     def mentioned(self, tool):
-        """The tool's name where the request's text speaks of it."""
+        """Returns the full name of the tool if the text of the request mentions it."""
         name = re.compile(rf"\w*{re.escape(self.server)}[-_]+{re.escape(tool)}\b")
         return next((found.group(0) for text in texts(self.body) if (found := name.search(text))), None)
 
-    def worded(self, call):
-        """A call of the script as this client takes it."""
+    def translate(self, call):
+        """Translates a call of the script for this client."""
         arguments = call["arguments"]
-        name = call.get("name") or self.shown(call["tool"])
+        name = call.get("name") or self.visible_name(call["tool"])
         if name:
             return {"name": name, "arguments": arguments}
         name = self.mentioned(call["tool"]) or f"mcp__{self.server}__{call['tool']}"
@@ -129,7 +129,7 @@ class Request:
 
 
 class Log:
-    """A line for each request, whole before anything is answered."""
+    """The log. Each line is written completely before the request is answered."""
 
     def __init__(self, path):
         self.file, self.lock = open(path, "w", encoding="utf-8"), threading.Lock()
@@ -158,13 +158,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.record()
         path = urllib.parse.urlsplit(self.path).path
         if not path.rstrip("/").endswith("/models"):
-            return self.send_json(404, {"error": {"type": "not_found_error", "message": "there is no such page"}})
+            return self.send_json(404, {"error": {"type": "not_found_error", "message": "page not found"}})
         model = {"id": MODEL, "object": "model", "type": "model", "created": 1, "owned_by": "tests", "display_name": MODEL}
         self.send_json(200, {"object": "list", "data": [model], "has_more": False})
 
     def do_CONNECT(self):
         self.server.log.write({"wire": None, "method": "CONNECT", "path": self.path})
-        self.send_json(403, {"error": {"message": "there is no network"}})
+        self.send_json(403, {"error": {"message": "no network access"}})
 
     def do_POST(self):
         body = self.read_body()
@@ -174,9 +174,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.record(body=body)
             counts = "count" in path.lower() and "tokens" in path.lower()
             tokens = {"input_tokens": 100, "totalTokens": 100}
-            return self.send_json(200 if counts else 404, tokens if counts else {"error": {"message": "no such wire"}})
+            return self.send_json(200 if counts else 404, tokens if counts else {"error": {"message": "unknown wire"}})
         request = Request(wire, body, self.server.turns, self.server.name)
-        turn, said = request.answer()
+        turn, response = request.answer()
         streams = wire.streams(self.path, body)
         self.record(
             wire=wire.name,
@@ -185,12 +185,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             offered=request.offered,
             results=wire.results(body),
             turn=turn,
-            said=said,
+            said=response,
         )
-        if said.get("hang"):
+        if response.get("hang"):
             return self.hang()
-        # Ids differ from answer to answer, and hold the number of the turn.
-        answer = {**said, "body": body, "number": len(request.made), "salt": uuid.uuid4().hex[:12]}
+        # Ids are unique for each answer, and contain the number of the turn.
+        answer = {**response, "body": body, "number": len(request.past_calls), "salt": uuid.uuid4().hex[:12]}
         self.send_events(wire.events(answer)) if streams else self.send_json(200, wire.whole(answer))
 
     def read_body(self):
@@ -229,10 +229,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def hang(self):
-        """Waits until the client closes the connection: it has nothing more to say on it."""
+        """Waits until the client closes the connection. The client sends nothing else on it."""
         self.close_connection = True
-        until = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < until:
+        deadline = time.monotonic() + HANG_SECONDS
+        while time.monotonic() < deadline:
             readable, _, _ = select.select([self.connection], [], [], 1)
             if readable and not self.connection.recv(1, socket.MSG_PEEK):
                 return
@@ -242,7 +242,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """A client that goes away in the middle of an answer is none of a test's troubles."""
+        """Ignores clients that disconnect during an answer."""
 
 
 def main():
@@ -251,10 +251,10 @@ def main():
     arguments.add_argument("log")
     arguments.add_argument("--port", type=int, default=0)
     arguments.add_argument("--server", default="forage")
-    given = arguments.parse_args()
-    text = given.script if given.script.lstrip().startswith("[") else pathlib.Path(given.script).read_text("utf-8")
-    server = Server(("127.0.0.1", given.port), Handler)
-    server.turns, server.name, server.log = json.loads(text), given.server, Log(given.log)
+    options = arguments.parse_args()
+    text = options.script if options.script.lstrip().startswith("[") else pathlib.Path(options.script).read_text("utf-8")
+    server = Server(("127.0.0.1", options.port), Handler)
+    server.turns, server.name, server.log = json.loads(text), options.server, Log(options.log)
     print(f"listening on http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -1,8 +1,8 @@
-"""Whether a file of spans is what OpenTelemetry's own packages read and would write themselves.
+"""Checks that OpenTelemetry's own packages can read files of spans, and would write the same.
 
-Each line of the file that is named is one `TracesData` in OTLP's JSON. It is read by the official messages, which refuse a field
-or a type that they don't know; its spans are made spans of the SDK, written by the SDK's exporter, and compared. Their
-attributes are looked up in the semantic conventions, those of our own apart.
+Each line of a file is one `TracesData` in OTLP's JSON encoding. The official protobuf messages parse it, and refuse unknown fields
+and types. The spans are converted to spans of the SDK, encoded by the SDK's exporter, and compared with the input. Attributes must
+be in the semantic conventions, except for our own.
 """
 
 import base64
@@ -24,19 +24,19 @@ OURS = "forage."
 
 
 def conventions():
-    """The names of attributes, and by name what it may be, where that is a list."""
+    """Returns the names of all attributes, and the allowed values of enumerations by name."""
     names, values = set(), {}
-    # Most of them are below a folder that is no package, which `pkgutil` passes by.
+    # Most modules are in a folder that is no package, which `pkgutil` ignores.
     top = Path(semconv.__path__[0])
     for module in top.rglob("*_attributes.py"):
         parts = module.relative_to(top).with_suffix("").parts
-        of = importlib.import_module(".".join([semconv.__name__, *parts]))
-        for constant, name in vars(of).items():
+        module_constants = importlib.import_module(".".join([semconv.__name__, *parts]))
+        for constant, name in vars(module_constants).items():
             if not constant.isupper() or not isinstance(name, str):
                 continue
             names.add(name)
             # `GEN_AI_OPERATION_NAME` has its values in `GenAiOperationNameValues`.
-            listed = getattr(of, "".join(part.capitalize() for part in constant.split("_")) + "Values", None)
+            listed = getattr(module_constants, "".join(part.capitalize() for part in constant.split("_")) + "Values", None)
             if listed:
                 values.setdefault(name, set()).update(value.value for value in listed)
     return names, values
@@ -45,8 +45,8 @@ def conventions():
 NAMES, VALUES = conventions()
 
 
-def as_protobuf_has_it(document):
-    """OTLP's JSON has identifiers in hexadecimal, where protobuf's has base64."""
+def to_protobuf_json(document):
+    """Converts ids from hexadecimal, as in OTLP's JSON, to base64, as in protobuf's JSON."""
     for resource in document["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:
@@ -56,15 +56,15 @@ def as_protobuf_has_it(document):
 
 
 def plain(attributes):
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+    return {attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value")) for attribute in attributes}
 
 
-def spans_of_the_sdk(traces):
-    for of_resource in traces.resource_spans:
-        resource = Resource(plain(of_resource.resource.attributes), of_resource.schema_url)
-        for of_scope in of_resource.scope_spans:
-            scope = InstrumentationScope(of_scope.scope.name, of_scope.scope.version, of_scope.schema_url)
-            for span in of_scope.spans:
+def sdk_spans(traces):
+    for resource_spans in traces.resource_spans:
+        resource = Resource(plain(resource_spans.resource.attributes), resource_spans.schema_url)
+        for scope_spans in resource_spans.scope_spans:
+            scope = InstrumentationScope(scope_spans.scope.name, scope_spans.scope.version, scope_spans.schema_url)
+            for span in scope_spans.spans:
                 trace = int.from_bytes(span.trace_id, "big")
                 context = SpanContext(trace, int.from_bytes(span.span_id, "big"), is_remote=False)
                 assert context.is_valid, span
@@ -79,7 +79,7 @@ def spans_of_the_sdk(traces):
                     parent=parent,
                     resource=resource,
                     attributes=plain(span.attributes),
-                    # The messages count from 0 for what isn't said.
+                    # In protobuf, 0 means unspecified.
                     kind=SpanKind(span.kind - 1),
                     instrumentation_scope=scope,
                     status=Status(StatusCode(span.status.code), span.status.message or None),
@@ -88,37 +88,37 @@ def spans_of_the_sdk(traces):
                 )
 
 
-def faults_of_names(attributes):
+def attribute_errors(attributes):
     for name, value in attributes.items():
         if name.startswith(OURS):
             continue
         if name not in NAMES:
-            yield f"{name} is no attribute of the conventions"
+            yield f"{name} is not in the semantic conventions"
         elif name in VALUES and name != "error.type" and value not in VALUES[name]:
-            yield f"{name} is {value}, which is none of {sorted(VALUES[name])}"
+            yield f"{name} is {value}, which is not one of {sorted(VALUES[name])}"
 
 
-counted, faults = 0, []
+count, errors = 0, []
 for path in sys.argv[1:]:
     for line in open(path):
-        traces = ParseDict(as_protobuf_has_it(json.loads(line)), TracesData(), ignore_unknown_fields=False)
-        read = list(spans_of_the_sdk(traces))
-        counted += len(read)
-        written = encode_spans(read)
-        # The order of attributes says nothing.
-        one, other = (MessageToJson(message, sort_keys=True) for message in (traces, written))
-        if one != other:
-            faults.append(f"{path}: the SDK writes\n{other}\nwhere we wrote\n{one}")
-        for span in read:
-            faults += faults_of_names({**span.attributes, **span.resource.attributes})
-        # What is refused here must be refused, or the rest says nothing.
-        for spoilt in ("resourceSpans", "scopeSpans", "spans", "traceId", "kind", "startTimeUnixNano"):
+        traces = ParseDict(to_protobuf_json(json.loads(line)), TracesData(), ignore_unknown_fields=False)
+        spans = list(sdk_spans(traces))
+        count += len(spans)
+        encoded = encode_spans(spans)
+        # The order of attributes is not significant.
+        ours, theirs = (MessageToJson(message, sort_keys=True) for message in (traces, encoded))
+        if ours != theirs:
+            errors.append(f"{path}: the SDK writes\n{theirs}\nbut we wrote\n{ours}")
+        for span in spans:
+            errors += attribute_errors({**span.attributes, **span.resource.attributes})
+        # Negative controls: the parser must refuse input without these fields.
+        for field in ("resourceSpans", "scopeSpans", "spans", "traceId", "kind", "startTimeUnixNano"):
             try:
-                document = as_protobuf_has_it(json.loads(line))
-                ParseDict(json.loads(json.dumps(document).replace(f'"{spoilt}"', '"noSuchField"')), TracesData())
+                document = to_protobuf_json(json.loads(line))
+                ParseDict(json.loads(json.dumps(document).replace(f'"{field}"', '"noSuchField"')), TracesData())
             except Exception:
                 continue
-            faults.append(f"{path}: without {spoilt} it is read, too")
+            errors.append(f"{path}: accepted without {field}")
 
-assert list(faults_of_names({"gen_ai.no_such_name": "x"})) and list(faults_of_names({"gen_ai.operation.name": "x"}))
-print("\n".join(dict.fromkeys(faults)) or f"{counted} spans: all are as OpenTelemetry has them")
+assert list(attribute_errors({"gen_ai.no_such_name": "x"})) and list(attribute_errors({"gen_ai.operation.name": "x"}))
+print("\n".join(dict.fromkeys(errors)) or f"{count} spans: all match OpenTelemetry's encoding")

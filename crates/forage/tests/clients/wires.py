@@ -1,10 +1,10 @@
-"""The wires of the providers, as model.py speaks them: what requests hold, and what answers look like.
+"""The wire protocols of the providers for model.py: reads requests and writes answers.
 
-A wire is a class of functions, of which no object is made. Of a request they tell `offered`, the names of its tools as
-the model sees them; `found`, those that it found in the course of the conversation; `calls`, the names called, turn by turn;
-`results`, the texts that came back; `code`, whether calls are made by a program; `looked_for`, what is said to find a tool;
-`schema`, that which the answer has to fit. An answer holds `text`, `calls` (`name`, `arguments`), the `body` of the request,
-and `number` and `salt` for ids; `whole` and `events` make the wire's of it.
+A wire is a class of functions that is never instantiated. These functions read a request: `offered` returns the names of
+its tools as the model sees them, `found` the tools found by search during the conversation, `calls` the names of called
+tools by turn, `results` the texts of tool results, `code` whether calls are made by a program, and `schema` the schema of
+the answer. `search_query` returns the query to find a tool. An answer has `text`, `calls` (`name`, `arguments`), the `body`
+of the request, and `number` and `salt` for ids. `whole` and `events` convert it to the format of the wire.
 """
 
 import json
@@ -13,7 +13,7 @@ MODEL = "scripted"
 
 
 def text_of(content):
-    """The text of a content: a string, or a list of parts of which some are text."""
+    """Returns the text of a content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, dict):
@@ -22,7 +22,7 @@ def text_of(content):
 
 
 def halves(text):
-    """What is streamed comes in pieces, as it does from a real server."""
+    """Splits a text, because real servers stream texts in pieces."""
     middle = len(text) // 2
     return [piece for piece in (text[:middle], text[middle:]) if piece]
 
@@ -32,12 +32,12 @@ def identifier(answer, index):
 
 
 class Wire:
-    """What is alike in most of them."""
+    """The defaults of most wires."""
 
     def found(_body):
         return []
 
-    def looked_for(full, tool):
+    def search_query(full, tool):
         return f"select:{full or tool}"
 
     def code(_body):
@@ -84,7 +84,7 @@ class Anthropic(Wire):
 
     def whole(answer):
         return {
-            # Clients put answers together that have the same id.
+            # Clients merge answers with the same id.
             "id": f"msg_{answer['number']}_{answer['salt']}",
             "type": "message",
             "role": "assistant",
@@ -100,12 +100,12 @@ class Anthropic(Wire):
         yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
         for index, block in enumerate(message["content"]):
             if block["type"] == "text":
-                begun = {**block, "text": ""}
+                start = {**block, "text": ""}
                 deltas = [{"type": "text_delta", "text": half} for half in halves(block["text"])]
             else:
-                begun, text = {**block, "input": {}}, json.dumps(block["input"])
+                start, text = {**block, "input": {}}, json.dumps(block["input"])
                 deltas = [{"type": "input_json_delta", "partial_json": half} for half in halves(text)]
-            yield {"type": "content_block_start", "index": index, "content_block": begun}
+            yield {"type": "content_block_start", "index": index, "content_block": start}
             for delta in deltas:
                 yield {"type": "content_block_delta", "index": index, "delta": delta}
             yield {"type": "content_block_stop", "index": index}
@@ -181,53 +181,53 @@ class Chat(Wire):
 
 
 class Responses(Wire):
-    """OpenAI's responses. Tools stand alone or in a namespace, whose name is put before theirs here."""
+    """OpenAI's responses. Tools can be in a namespace, whose name we prepend to theirs."""
 
     name = "openai-responses"
 
     def fits(path):
         return path.endswith("/responses")
 
-    def spread(tools):
-        """Name as it is shown, namespace, and the tool's own name."""
+    def flatten(tools):
+        """Yields the visible name, the namespace, and the tool's own name."""
         for tool in tools or []:
             if tool.get("type") == "namespace":
                 space = tool["name"]
-                between = "" if space.endswith("__") else "__"
-                yield from ((space + between + name, space, own) for name, _, own in Responses.spread(tool["tools"]))
+                separator = "" if space.endswith("__") else "__"
+                yield from ((space + separator + name, space, own) for name, _, own in Responses.flatten(tool["tools"]))
             elif tool.get("type") == "tool_search":
                 yield "tool_search", None, "tool_search"
             elif "name" in tool:
                 yield tool["name"], None, tool["name"]
 
     def tools(body):
-        """The tools, of which some models of Codex read in the conversation."""
+        """Returns the tools. Some models of Codex get further tools in the conversation."""
         more = [item["tools"] for item in Responses.items(body) if item.get("type") == "additional_tools"]
         return [*(body.get("tools") or []), *(tool for tools in more for tool in tools)]
 
     def offered(body):
-        return [shown for shown, _, _ in Responses.spread(Responses.tools(body))]
+        return [shown for shown, _, _ in Responses.flatten(Responses.tools(body))]
 
-    def looked_for(_full, tool):
-        """Codex compares words; a name with its prefix is one word that nothing has."""
+    def search_query(_full, tool):
+        """Returns the bare name, because Codex compares words. A name with its prefix is one word that no tool has."""
         return tool
 
     def code(body):
-        """Tools are called by a program, which a tool takes as its text."""
+        """Returns whether a program calls the tools. The program is the input of a tool."""
         spaces = [tool for tool in Responses.tools(body) if tool.get("name") == "functions"]
         return any(tool.get("type") == "custom" and tool["name"] == "exec" for space in spaces for tool in space["tools"])
 
     def found(body):
-        return [shown for item in Responses.searched(body) for shown, _, _ in Responses.spread(item.get("tools"))]
+        return [shown for item in Responses.search_outputs(body) for shown, _, _ in Responses.flatten(item.get("tools"))]
 
-    def searched(body):
+    def search_outputs(body):
         return [item for item in Responses.items(body) if item.get("type") == "tool_search_output"]
 
     def items(body):
         return body["input"] if isinstance(body.get("input"), list) else []
 
     def calls(body):
-        """Calls of a turn are items side by side; what tells them apart is the number in their ids."""
+        """Groups calls by turn. Calls are consecutive items, and their ids contain the number of the turn."""
         turns = {}
         for item in Responses.items(body):
             kind = item.get("type")
@@ -251,20 +251,20 @@ class Responses(Wire):
             part = {"type": "output_text", "text": answer["text"], "annotations": []}
             own = {"type": "message", "id": f"msg_{answer['salt']}", "role": "assistant", "status": "completed"}
             items.append({**own, "content": [part]})
-        lists = [Responses.tools(answer["body"]), *(found["tools"] for found in Responses.searched(answer["body"]))]
-        spaces = {shown: (space, own) for tools in lists for shown, space, own in Responses.spread(tools)}
+        lists = [Responses.tools(answer["body"]), *(found["tools"] for found in Responses.search_outputs(answer["body"]))]
+        spaces = {shown: (space, own) for tools in lists for shown, space, own in Responses.flatten(tools)}
         for index, call in enumerate(answer["calls"]):
-            made = {"id": f"item_{index}", "call_id": identifier(answer, index), "status": "completed"}
+            common = {"id": f"item_{index}", "call_id": identifier(answer, index), "status": "completed"}
             if call["name"] == "tool_search":
-                items.append({"type": "tool_search_call", "execution": "client", **made, "arguments": call["arguments"]})
+                items.append({"type": "tool_search_call", "execution": "client", **common, "arguments": call["arguments"]})
                 continue
             if call.get("code"):
                 program = f"const result = await tools.{call['name']}({json.dumps(call['arguments'])});\n"
                 program += 'text(result.content.map(part => part.text).join("\\n"));\n'
-                items.append({"type": "custom_tool_call", **made, "name": "exec", "input": program})
+                items.append({"type": "custom_tool_call", **common, "name": "exec", "input": program})
                 continue
             space, own = spaces.get(call["name"], (None, call["name"]))
-            item = {"type": "function_call", **made, "name": own, "arguments": json.dumps(call["arguments"])}
+            item = {"type": "function_call", **common, "name": own, "arguments": json.dumps(call["arguments"])}
             items.append({**item, "namespace": space} if space else item)
         return items
 
@@ -291,22 +291,22 @@ class Responses(Wire):
     def events(answer):
         events = [{"type": "response.created", "response": Responses.whole(answer, "in_progress")}]
         for index, item in enumerate(Responses.output(answer)):
-            at = {"output_index": index, "item_id": item["id"]}
-            begun = {**item, "status": "in_progress"}
+            position = {"output_index": index, "item_id": item["id"]}
+            start = {**item, "status": "in_progress"}
             if item["type"] == "message":
-                begun, [part] = {**begun, "content": []}, item["content"]
-                part_at, text = {**at, "content_index": 0}, part["text"]
-                events.append({"type": "response.output_item.added", "output_index": index, "item": begun})
-                events.append({"type": "response.content_part.added", **part_at, "part": {**part, "text": ""}})
-                events += [{"type": "response.output_text.delta", **part_at, "delta": half} for half in halves(text)]
-                events.append({"type": "response.output_text.done", **part_at, "text": text})
-                events.append({"type": "response.content_part.done", **part_at, "part": part})
+                start, [part] = {**start, "content": []}, item["content"]
+                part_position, text = {**position, "content_index": 0}, part["text"]
+                events.append({"type": "response.output_item.added", "output_index": index, "item": start})
+                events.append({"type": "response.content_part.added", **part_position, "part": {**part, "text": ""}})
+                events += [{"type": "response.output_text.delta", **part_position, "delta": half} for half in halves(text)]
+                events.append({"type": "response.output_text.done", **part_position, "text": text})
+                events.append({"type": "response.content_part.done", **part_position, "part": part})
             elif item["type"] == "function_call":
                 text, kind = item["arguments"], "response.function_call_arguments"
-                begun["arguments"] = ""
-                events.append({"type": "response.output_item.added", "output_index": index, "item": begun})
-                events += [{"type": f"{kind}.delta", **at, "delta": half} for half in halves(text)]
-                events.append({"type": f"{kind}.done", **at, "arguments": text})
+                start["arguments"] = ""
+                events.append({"type": "response.output_item.added", "output_index": index, "item": start})
+                events += [{"type": f"{kind}.delta", **position, "delta": half} for half in halves(text)]
+                events.append({"type": f"{kind}.done", **position, "arguments": text})
             events.append({"type": "response.output_item.done", "output_index": index, "item": item})
         events.append({"type": "response.completed", "response": Responses.whole(answer)})
         for number, event in enumerate(events):
@@ -338,10 +338,10 @@ class Gemini(Wire):
         return [text_of(answer.get("output", answer.get("error", answer))) for answer in answers]
 
     def schema(body):
-        wanted = body.get("generationConfig") or {}
-        if "json" not in wanted.get("responseMimeType", ""):
+        config = body.get("generationConfig") or {}
+        if "json" not in config.get("responseMimeType", ""):
             return None
-        return wanted.get("responseJsonSchema") or wanted.get("responseSchema") or {}
+        return config.get("responseJsonSchema") or config.get("responseSchema") or {}
 
     def streams(path, _body):
         return "streamGenerateContent" in path

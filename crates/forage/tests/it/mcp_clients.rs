@@ -33,7 +33,7 @@ impl Peers {
         let mut python = Command::new(self.0.join("spans/bin/python"));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join("spans.py");
         let printed = printed(python.arg(script).args(files));
-        assert_eq!(printed.trim_end(), format!("{spans} spans: all are as OpenTelemetry has them"));
+        assert_eq!(printed.trim_end(), format!("{spans} spans: all match OpenTelemetry's encoding"));
     }
 
     fn node(&self) -> Command {

@@ -1,5 +1,5 @@
-"""Claude's agent SDK, with the Claude Code that comes in its wheel. Its one argument is what `frameworks.rs` says; it prints
-the model's last word."""
+"""Runs Claude's agent SDK with the Claude Code of its wheel. The argument is the JSON from `frameworks.rs`. Prints the model's
+final message."""
 
 import asyncio
 import json

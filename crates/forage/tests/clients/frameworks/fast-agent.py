@@ -1,4 +1,4 @@
-"""fast-agent. Its one argument is what `frameworks.rs` says; it prints the model's last word."""
+"""Runs fast-agent. The argument is the JSON from `frameworks.rs`. Prints the model's final message."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from fast_agent import FastAgent
 
 GIVEN = json.loads(sys.argv[1])
 
-# It reads JSON as YAML. Nothing is shown, kept or asked of anybody.
+# It reads JSON as YAML. These settings turn off progress output, logs and prompts.
 SETTINGS = {
     "default_model": "generic.scripted",
     "generic": {"api_key": "none", "base_url": GIVEN["model"] + "/v1"},

@@ -1,4 +1,4 @@
-"""LangChain's adapters with its agent. Its one argument is what `frameworks.rs` says; it prints the model's last word."""
+"""Runs LangChain's agent with its MCP adapters. The argument is the JSON from `frameworks.rs`. Prints the model's final message."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ async def main():
     servers = {name: {**server, "transport": "stdio"} for name, server in GIVEN["servers"].items()}
     tools = await MultiServerMCPClient(servers).get_tools()
     names = [tool.name for tool in tools]
-    # It hands on two tools of one name, of which providers refuse the second, and calls reach only one.
+    # The adapters don't resolve name conflicts. Providers refuse duplicate names, and calls would reach only one of the tools.
     assert len(names) == len(set(names)), f"two tools have one name: {sorted(names)}"
     agent = create_agent(ChatOpenAI(model="scripted", base_url=GIVEN["model"] + "/v1", api_key="none"), tools)
     result = await agent.ainvoke({"messages": [{"role": "user", "content": GIVEN["question"]}]})

@@ -1,4 +1,4 @@
-"""mcp-use with its agent. Its one argument is what `frameworks.rs` says; it prints the model's last word."""
+"""Runs the agent of mcp-use. The argument is the JSON from `frameworks.rs`. Prints the model's final message."""
 
 import asyncio
 import json

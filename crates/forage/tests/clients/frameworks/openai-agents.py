@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK, over the chat wire. Its one argument is what `frameworks.rs` says; it prints the model's last word."""
+"""Runs OpenAI's Agents SDK over chat completions. The argument is JSON from `frameworks.rs`. Prints the model's final message."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Pydantic AI. Its one argument is what `frameworks.rs` says; it prints the model's last word."""
+"""Runs Pydantic AI. The argument is the JSON from `frameworks.rs`. Prints the model's final message."""
 
 import asyncio
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes a language model of half a megabyte with random weights, for tests against a real inference server.
 
-It says nothing of sense, but a server that holds its answers to a grammar makes them well-formed, whatever it means.
-The weights come from a seed, so every run writes the same file. Needs the packages gguf 0.19 and numpy.
+Its output is meaningless, but it is well-formed on a server that constrains output with a grammar. The random generator has
+a fixed seed, so every run writes the same file. Requires the packages gguf 0.19 and numpy.
 """
 
 import argparse
@@ -43,7 +43,7 @@ TEMPLATE = """\
 
 
 def vocabulary():
-    """Tokens with their scores and kinds: every byte, so that all text can be written, and the printable characters."""
+    """Yields tokens with their scores and kinds: every byte, so that all text can be encoded, and the printable characters."""
     kind = gguf.TokenType
     yield "<unk>", 0.0, kind.UNKNOWN
     yield "<s>", 0.0, kind.CONTROL
@@ -54,8 +54,8 @@ def vocabulary():
         yield name, 0.0, kind.CONTROL
     for name in ("<tool_call>", "</tool_call>"):
         yield name, 0.0, kind.USER_DEFINED
-    for place, character in enumerate(["\u2581", *map(chr, range(33, 127))]):
-        yield character, -float(place), kind.NORMAL
+    for rank, character in enumerate(["\u2581", *map(chr, range(33, 127))]):
+        yield character, -float(rank), kind.NORMAL
 
 
 def main():
