@@ -1,5 +1,5 @@
-"""What archives of a release are made with. They hold the same bytes wherever and whenever they are made: names in order, no
-owner, one time for every file.
+"""Functions that write the archives of a release. The archives are reproducible: sorted names, no owner, and the same time for
+every file.
 """
 
 import base64
@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 REPOSITORY = "https://github.com/forage-search/forage"
 LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 
-# What npm and bundles call the systems and processors that there are packages for.
+# The names that npm and bundles use for the systems and processors of our packages.
 PLATFORMS = {
     "x86_64-unknown-linux-gnu": ("linux", "x64"),
     "aarch64-unknown-linux-gnu": ("linux", "arm64"),
@@ -27,7 +27,7 @@ PLATFORMS = {
 
 
 class Entry:
-    """A file of an archive."""
+    """A file in an archive."""
 
     def __init__(self, name, content, executable=False):
         self.name = name
@@ -61,15 +61,15 @@ def licences(below=""):
     return [Entry(below + name, SOURCE / name) for name in LICENCES]
 
 
-def with_whole_links(page, version):
-    """A page of the repository as it is read elsewhere: links and pictures by their addresses, as of this version."""
+def with_absolute_links(page, version):
+    """Replaces relative links and images of a page of the repository with absolute ones for this version."""
 
-    def whole(match):
-        mark, label, target = match.groups()
-        place = f"{REPOSITORY.replace('github.com', 'raw.githubusercontent.com')}/v{version}/{target}?sanitize=true" if mark else f"{REPOSITORY}/blob/v{version}/{target}"
-        return f"{mark}[{label}]({place})"
+    def absolute(match):
+        image_mark, label, target = match.groups()
+        url = f"{REPOSITORY.replace('github.com', 'raw.githubusercontent.com')}/v{version}/{target}?sanitize=true" if image_mark else f"{REPOSITORY}/blob/v{version}/{target}"
+        return f"{image_mark}[{label}]({url})"
 
-    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)", whole, page)
+    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)", absolute, page)
 
 
 def json_bytes(value):
@@ -77,7 +77,7 @@ def json_bytes(value):
 
 
 def npm_package(out, package, entries, epoch):
-    """A package for npm, of what its `package.json` says and its other files."""
+    """Writes an npm package from its `package.json` and its other files."""
     name = package["name"].removeprefix("@").replace("/", "-")
     entries = [Entry("package.json", json_bytes(package)), *entries]
     for entry in entries:
@@ -86,30 +86,30 @@ def npm_package(out, package, entries, epoch):
 
 
 def for_platform(package, target):
-    """A package that is only for the machines of a target."""
+    """Restricts a package to the platform of a target."""
     system, processor = PLATFORMS[target]
     package |= {"os": [system], "cpu": [processor], "preferUnplugged": True}
     return package | {"libc": ["glibc"]} if system == "linux" else package
 
 
-def of_anywhere(bill):
-    """A bill of materials without this directory."""
+def without_source_path(bill):
+    """Removes the path of this directory from a bill of materials."""
     return bill.replace(str(SOURCE).encode(), b"/forage")
 
 
-def without_place(wheel, version, epoch, bill):
-    """Takes what holds in this directory alone out of a wheel: its path of the bill of materials, and links to its files of the
-    description. Adds `bill`, the program's bill of materials: maturin knows that of the module only.
+def relocate_wheel(wheel, version, epoch, bill):
+    """Removes everything from a wheel that is only valid in this directory: the path in the bill of materials, and relative links
+    in the description. Adds `bill`, the program's bill of materials, because maturin only adds the module's.
     """
     with zipfile.ZipFile(wheel) as archive:
         entries = [Entry(member.filename, archive.read(member), member.external_attr >> 16 & 0o100) for member in archive.infolist()]
-    (own,) = [entry for entry in entries if "/sboms/" in entry.name]
+    (module_bill,) = [entry for entry in entries if "/sboms/" in entry.name]
     (metadata,) = [entry for entry in entries if entry.name.endswith(".dist-info/METADATA")]
     (record,) = [entry for entry in entries if entry.name.endswith(".dist-info/RECORD")]
-    own.content = of_anywhere(own.content)
-    metadata.content = with_whole_links(metadata.content.decode(), version).encode()
-    added = Entry(own.name.rpartition("/")[0] + "/forage.cdx.json", bill)
-    changed = {entry.name: entry for entry in [own, metadata, added]}
+    module_bill.content = without_source_path(module_bill.content)
+    metadata.content = with_absolute_links(metadata.content.decode(), version).encode()
+    added = Entry(module_bill.name.rpartition("/")[0] + "/forage.cdx.json", bill)
+    changed = {entry.name: entry for entry in [module_bill, metadata, added]}
     lines = [line for line in record.content.decode().splitlines() if line.split(",")[0] not in changed]
     for name, entry in changed.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(entry.content).digest()).rstrip(b"=").decode()

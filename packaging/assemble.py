@@ -1,9 +1,9 @@
-"""Puts what is handed out together around one build of the program: `cargo xtask package` calls it.
+"""Assembles the packages of one build of the program. `cargo xtask package` calls it.
 
     assemble.py PROGRAM MODULE OUT VERSION TARGET EPOCH
 
-PROGRAM has been built for TARGET, and MODULE for Node. OUT has `man/` and `completions/` of the program, its bill of materials
-`forage.cdx.json`, and the wheel. EPOCH is the time of every file.
+PROGRAM is the program for TARGET, and MODULE is the module for Node. OUT contains `man/` and `completions/` of the program, its
+bill of materials `forage.cdx.json`, and the wheel. EPOCH is the modification time of every file.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from archives import PLATFORMS, SOURCE, Entry, json_bytes, licences, of_anywhere, tarball, with_whole_links, without_place, zipped
+from archives import PLATFORMS, SOURCE, Entry, json_bytes, licences, relocate_wheel, tarball, with_absolute_links, without_source_path, zipped
 from node import npm_packages
 
-# The package for npm that is the same for all platforms comes from the build for this one in a release.
+# A release takes the platform-independent npm package from the build for this target.
 COMMON_OF = "x86_64-unknown-linux-gnu"
 
 
@@ -26,17 +26,18 @@ class Release:
         self.epoch = int(epoch)
         self.executable = self.program.name
         self.bill = self.out / "forage.cdx.json"
-        pages = [with_whole_links((SOURCE / name).read_text(), version).encode() for name in ["README.md", "CHANGELOG.md"]]
+        pages = [with_absolute_links((SOURCE / name).read_text(), version).encode() for name in ["README.md", "CHANGELOG.md"]]
         self.readme, self.changelog = pages
 
-    def without_place(self):
-        """Takes what holds in this directory alone out of the wheel and the program's bill of materials, which the wheel gets as well."""
-        self.bill.write_bytes(of_anywhere(self.bill.read_bytes()))
+    def relocate(self):
+        """Removes everything that is only valid in this directory from the wheel and the program's bill of materials, and adds the
+        latter to the wheel."""
+        self.bill.write_bytes(without_source_path(self.bill.read_bytes()))
         (wheel,) = self.out.glob("*.whl")
-        without_place(wheel, self.version, self.epoch, self.bill.read_bytes())
+        relocate_wheel(wheel, self.version, self.epoch, self.bill.read_bytes())
 
     def archive(self):
-        """The program with what belongs to it, for whoever puts it in place by hand."""
+        """Writes the archive for manual installation: the program, its documentation and completions."""
         top = f"forage-{self.version}-{self.target}"
         entries = [Entry(f"{top}/{self.executable}", self.program, True), *licences(f"{top}/")]
         entries += [Entry(f"{top}/README.md", self.readme), Entry(f"{top}/CHANGELOG.md", self.changelog)]
@@ -46,12 +47,12 @@ class Release:
         tarball(self.out / f"{top}.tar.gz", entries, self.epoch)
 
     def npm(self):
-        """A package for this platform, and the one that depends on one for each."""
+        """Writes the npm package for this platform, and the common package that depends on those of all platforms."""
         bill = [Entry(self.bill.name, self.bill)]
         npm_packages(self.program, self.module, self.out, self.version, self.target, self.epoch, bill)
 
     def bundle(self):
-        """The bundle that desktop clients install with a click."""
+        """Writes the bundle that desktop clients install with a click."""
         if self.target not in PLATFORMS:
             return
         manifest = json.loads((SOURCE / "packaging/mcpb/manifest.json").read_text())
@@ -66,14 +67,14 @@ class Release:
         zipped(self.out / f"forage-{self.version}-{self.target}.mcpb", entries, self.epoch)
 
     def container(self):
-        """What `docker build` takes: the program and what it is put into."""
+        """Writes the context for `docker build`: the Dockerfile and the program."""
         if "linux" not in self.target:
             return
         entries = [Entry("Dockerfile", SOURCE / "packaging/docker/Dockerfile"), Entry("forage", self.program, True), *licences()]
         tarball(self.out / f"forage-{self.version}-{self.target}-docker.tar.gz", entries, self.epoch)
 
     def sums(self):
-        """The checksums of all, in the form that `sha256sum -c` reads, and the bill beside them by its own name."""
+        """Writes the checksums of all files for `sha256sum -c`. Renames the bill of materials and removes intermediate files."""
         for directory in ["man", "completions"]:
             shutil.rmtree(self.out / directory)
         shutil.move(self.bill, self.out / f"forage-{self.version}-{self.target}.cdx.json")
@@ -85,7 +86,7 @@ class Release:
 
 def main():
     release = Release(*sys.argv[1:])
-    for step in [release.without_place, release.archive, release.npm, release.bundle, release.container, release.sums]:
+    for step in [release.relocate, release.archive, release.npm, release.bundle, release.container, release.sums]:
         step()
 
 

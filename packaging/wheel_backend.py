@@ -1,5 +1,5 @@
-"""Builds the wheel from a clone: `pip install .` calls it (PEP 517). maturin builds either a module or a program, so the program is
-built first and put where maturin takes further files of a wheel from.
+"""Builds the wheel from a clone: `pip install .` calls it (PEP 517). maturin builds either a module or a program, so we build the
+program first and copy it to the directory from which maturin adds data files to a wheel.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 SOURCE = Path(__file__).resolve().parent.parent
-# The name that maturin looks for: that of the module.
+# maturin expects the name of the module.
 DATA = SOURCE / "forage._forage.data"
 
 
 @contextlib.contextmanager
 def program():
-    """Builds the program and puts it into `DATA` for as long as the wheel is built."""
+    """Builds the program, and keeps it in `DATA` while the wheel is built."""
     subprocess.run(["cargo", "build", "--locked", "--profile", "dist", "--package", "forage-cli"], cwd=SOURCE, check=True)
     metadata = subprocess.check_output(["cargo", "metadata", "--no-deps", "--format-version", "1"], cwd=SOURCE)
     name = "forage.exe" if sys.platform == "win32" else "forage"
@@ -45,6 +45,6 @@ def program():
         shutil.rmtree(DATA)
 
 
-def build_wheel(*arguments, **named):
+def build_wheel(*arguments, **keywords):
     with program():
-        return maturin.build_wheel(*arguments, **named)
+        return maturin.build_wheel(*arguments, **keywords)
