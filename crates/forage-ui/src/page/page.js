@@ -1,5 +1,5 @@
-// The page of `forage ui`: one session of an agent at a time, and whether it looked in the right place.
-// Everything from a repository or an agent is hostile: it enters the page through `visible` and text nodes only.
+// The page of `forage ui`. Shows one session of an agent at a time, and whether it searched in the right place.
+// Data from a repository or an agent is hostile. It must only enter the page through `visible` and text nodes.
 
 const TOKEN = new URLSearchParams(location.search).get('token') ?? '';
 // An estimate: we do not know the tokenizer of the model.
@@ -7,25 +7,25 @@ const BYTES_PER_TOKEN = 4;
 const COST_BATCH = 100;
 const ROW_CHARACTERS = 300;
 const TITLE_CHARACTERS = 400;
-// A longer pause between two calls of a process begins another session.
+// A longer pause between two calls of a process starts a new session.
 const IDLE_US = 10 * 60e6;
 
 // ---- Text
 
-// What hides or reorders text: controls, formats (bidi among them), lone surrogates, separators, blank letters.
+// Characters that hide or reorder text: controls, formats (such as bidi), lone surrogates, separators, blanks.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0]/gu;
 const codePoint = (character) => character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
 const escaped = (character) => `‹U+${codePoint(character)}›`;
 
-/** Returns text on one line in which nothing hides. */
+/** Returns text on one line without hidden characters. */
 const visible = (text) => String(text).replace(HIDDEN, escaped);
 
-/** The same of text that has lines. */
+/** Like `visible`, but keeps lines. */
 const visibleLines = (text) => String(text).replace(/\r\n/g, '\n').replace(HIDDEN, (it) => (it === '\n' || it === '\t' ? it : escaped(it)));
 
 const clip = (text, length = ROW_CHARACTERS) => (text.length > length ? `${text.slice(0, length)}…` : text);
 
-// Made once: that takes longer than a row.
+// Reused, because it is slow to create.
 const NUMBER = new Intl.NumberFormat('en');
 const count = (number) => NUMBER.format(number);
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
@@ -36,7 +36,7 @@ function bytes(number) {
 	return `${size < 9.95 ? size.toFixed(1).replace(/\.0$/, '') : count(Math.round(size))} ${unit}`;
 }
 
-/** Bytes as tokens, for people: 940, 1.2k, 25k. */
+/** Formats bytes as estimated tokens: 940, 1.2k, 25k. */
 function tokens(number) {
 	const estimate = Math.round(number / BYTES_PER_TOKEN);
 	if (estimate < 1000) return count(estimate);
@@ -67,12 +67,12 @@ const local = (us) => new Date(us / 1000 - 60_000 * new Date(us / 1000).getTimez
 const clock = (us) => local(us).slice(11, 19);
 const day = (us) => local(us).slice(0, 10);
 
-/** JSON in which what would hide is written as JSON's own escapes, so that what is copied is what is seen. */
+/** Formats JSON with escapes for hidden characters, so that the copied text equals the visible text. */
 const json = (value, indent) =>
 	JSON.stringify(value, null, indent).replace(HIDDEN, (it) => (it === '\n' && indent ? it : it.split('')
 		.map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')));
 
-/** A word for a shell: in single quotes, or as `$'…'` where it holds what would hide. */
+/** Quotes a word for a shell, as `$'…'` if it has hidden characters. */
 function shellWord(text) {
 	if (/^[\w@%+=:,./-]+$/.test(text)) return text;
 	if (text.search(HIDDEN) < 0) return `'${text.replaceAll("'", "'\\''")}'`;
@@ -85,12 +85,12 @@ const command = (call) =>
 
 // ---- Elements
 
-// What the page has from its beginning, by its id.
+// The elements of the initial page by id.
 const page = Object.fromEntries([...document.querySelectorAll('[id]')].map((it) => [it.id, it]));
-const UNHEARD = { 'aria-hidden': 'true' };
+const DECORATIVE = { 'aria-hidden': 'true' };
 const byId = (id) => document.getElementById(id);
 
-/** Makes an element of `name.class`, perhaps with properties; strings become text nodes in which nothing hides. */
+/** Creates an element from `name.class`, optional properties and children. Strings become visible text nodes. */
 function h(name, ...children) {
 	const [tag, ...classes] = name.split('.');
 	const element = document.createElement(tag);
@@ -139,11 +139,11 @@ const callAddress = (call) => `#call=${encodeURIComponent(call.id)}`;
 const callLink = (call, text = `call ${call.ui.number}`) =>
 	h('a', { href: callAddress(call), title: `${call.tool}: ${call.ui.question}` }, text);
 
-const callLinks = (calls, most = 8) => [calls.slice(0, most).map((it, at) => [at > 0 && ', ', callLink(it)]),
-	calls.length > most && soft(` and ${count(calls.length - most)} more`)];
+const callLinks = (calls, max = 8) => [calls.slice(0, max).map((it, at) => [at > 0 && ', ', callLink(it)]),
+	calls.length > max && soft(` and ${count(calls.length - max)} more`)];
 
 function say(text) {
-	// Emptied first: the same sentence twice is said twice.
+	// Cleared first, so that a repeated sentence is announced again.
 	page.said.textContent = '';
 	setTimeout(() => { page.said.textContent = visible(text); }, 60);
 }
@@ -159,7 +159,7 @@ function copied(name, text) {
 	return h('div.copied', h('div', name, act), shown);
 }
 
-/** A table: the titles of columns of numbers begin with `#`, a cell is text or nodes. */
+/** Creates a table. Titles of numeric columns start with `#`. Cells are text or nodes. */
 function table(caption, columns, rows, kind = 'scroll') {
 	const right = columns.map((title) => (title.startsWith('#') ? 'right' : ''));
 	const cell = (it, at) => h(at ? 'td' : 'th', { class: right[at], scope: at ? null : 'row' }, it);
@@ -169,7 +169,7 @@ function table(caption, columns, rows, kind = 'scroll') {
 }
 
 const meter = (part, whole, kind = '') =>
-	h('span', { class: `meter ${kind}`, ...UNHEARD }, part > 0 && whole > 0 && h('i', { style: { width: `${(100 * part) / whole}%` } }));
+	h('span', { class: `meter ${kind}`, ...DECORATIVE }, part > 0 && whole > 0 && h('i', { style: { width: `${(100 * part) / whole}%` } }));
 
 // ---- The server
 
@@ -180,7 +180,7 @@ class Refused extends Error {
 	}
 }
 
-/** Asks the server; throws a `Refused` with its sentence, also when it does not answer. */
+/** Sends a request to the server. Throws a `Refused` with the message if it fails. */
 async function ask(path, query = {}) {
 	const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
 	const response = await fetch(`/api/${path}?${new URLSearchParams(given)}`, { headers: { Authorization: `Bearer ${TOKEN}` }, cache: 'no-store' })
@@ -196,14 +196,14 @@ const sentence = (error) => (error instanceof Refused ? error.message : `a bug i
 // ---- Calls and sessions
 
 const known = { calls: [], byId: new Map(), processes: [], notes: [], next: 0, loaded: false };
-// The sessions, newest first, and the one that is shown.
+// The sessions, newest first, and the selected one.
 let sessions = [];
 let current = null;
 
-const ended = (call) => call.began_us + call.elapsed_us;
+const endOf = (call) => call.began_us + call.elapsed_us;
 const processOf = (name) => known.processes.find((it) => it.process === name);
 
-/** The argument that says what a call is about. */
+/** Returns the main argument of a call as text. */
 function question(call) {
 	const given = call.arguments ?? {};
 	if (typeof given !== 'object') return String(given);
@@ -217,55 +217,55 @@ function question(call) {
 	return word(path) + symbol + range;
 }
 
-/** A value with its keys in order. */
+/** Returns a value with sorted keys. */
 function ordered(value) {
 	if (Array.isArray(value)) return value.map(ordered);
 	if (value === null || typeof value !== 'object') return value;
 	return Object.fromEntries(Object.keys(value).sort().map((key) => [key, ordered(value[key])]));
 }
 
-const asked = (call, given = call.arguments) => call.tool + JSON.stringify(ordered(given));
+const requestKey = (call, given = call.arguments) => call.tool + JSON.stringify(ordered(given));
 
-/** The same for a question in words, without case and the order of its words. Patterns and paths differ by these. */
-function nearly(call) {
+/** Like `requestKey`, but ignores case and word order in natural-language queries. */
+function looseKey(call) {
 	const { query } = call.arguments ?? {};
 	if (!['search_index', 'keyword_search'].includes(call.tool) || typeof query !== 'string') return null;
-	return asked(call, { ...call.arguments, query: query.toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ') });
+	return requestKey(call, { ...call.arguments, query: query.toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ') });
 }
 
-/** What a call asks for, without the arguments that choose a part of it: a later call of the same topic goes on. */
+/** Returns the subject of a call without paging arguments. A later call with the same topic continues it. */
 function topic(call) {
 	const { pattern, query, search_terms: terms, path } = call.arguments ?? {};
 	return JSON.stringify([call.tool, pattern ?? query ?? terms ?? (call.tool === 'read_file' ? path : null)]);
 }
 
-const place = (call, file) => `${call.roots[file.root] ?? ''}\0${file.path}`;
+const fileKey = (call, file) => `${call.roots[file.root] ?? ''}\0${file.path}`;
 
-/** Splits the calls of each process by client, and at long pauses. */
+/** Groups the calls of each process by client, split at long pauses. */
 function buildSessions() {
-	const [made, open] = [[], new Map()];
+	const [result, open] = [[], new Map()];
 	for (const call of known.calls) {
 		const key = `${call.process}\0${call.client}`;
 		let session = open.get(key);
 		if (!session || call.began_us - session.end > IDLE_US) {
 			session = { id: call.id, process: call.process, calls: [], end: 0, findings: null };
 			open.set(key, session);
-			made.push(session);
+			result.push(session);
 		}
 		session.calls.push(call);
-		session.end = Math.max(session.end, ended(call));
+		session.end = Math.max(session.end, endOf(call));
 		Object.assign(call.ui, { session, number: session.calls.length });
 	}
-	made.forEach(relate);
-	sessions = made.sort((one, other) => other.calls[0].began_us - one.calls[0].began_us);
+	result.forEach(relate);
+	sessions = result.sort((one, other) => other.calls[0].began_us - one.calls[0].began_us);
 	current = sessions.find((it) => it.id === current?.id) ?? sessions[0] ?? null;
 }
 
 const append = (lists, key, value) => (lists.has(key) ? lists.get(key).push(value) : lists.set(key, [value]));
 
 /**
- * Links repeated questions. Links the reads of a file to the first answer that showed lines of it before the first of them,
- * or else named it (`from`, `how`), and each answer to the next reads of its files, by file (`readIn`).
+ * Links repeated questions (`again`), the reads of a file to the first earlier answer that showed lines of it or else named it
+ * (`from`, `how`), and each answer to the next reads of its files (`readIn`, by file).
  */
 function relate({ calls }) {
 	const [earlier, lined, named, foundBy, unread, read] = Array.from({ length: 6 }, () => new Map());
@@ -273,20 +273,20 @@ function relate({ calls }) {
 	calls.forEach((call, at) => {
 		const { ui } = call;
 		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, how: '', readIn: new Map(), gap: at ? call.began_us - end : 0 });
-		end = Math.max(end, ended(call));
+		end = Math.max(end, endOf(call));
 		const same = earlier.get(`=${ui.same}`);
 		ui.again = same ?? (ui.near && earlier.get(`~${ui.near}`)) ?? null;
 		ui.isNearly = Boolean(ui.again) && !same;
 		earlier.set(`=${ui.same}`, call).set(`~${ui.near}`, call);
 		const seen = [];
-		const isBefore = (answer) => answer !== call && ended(answer) <= call.began_us;
+		const isBefore = (answer) => answer !== call && endOf(answer) <= call.began_us;
 		for (const file of call.shown) {
-			const key = place(call, file);
+			const key = fileKey(call, file);
 			if (file.kind !== 'read') {
 				append(file.kind === 'lines' ? lined : named, key, call);
 				append(unread, key, call);
 			} else {
-				seen.push(...file.ranges.map(([from, to]) => (read.get(key) ?? []).findLast((it) => it.from <= from && it.to >= to && ended(it.call) <= call.began_us)));
+				seen.push(...file.ranges.map(([from, to]) => (read.get(key) ?? []).findLast((it) => it.from <= from && it.to >= to && endOf(it.call) <= call.began_us)));
 				read.set(key, [...read.get(key) ?? [], ...file.ranges.map(([from, to]) => ({ from, to, call }))]);
 				if (!foundBy.has(key)) {
 					const [showed, named_] = [lined, named].map((answers) => answers.get(key)?.find(isBefore));
@@ -302,12 +302,12 @@ function relate({ calls }) {
 	});
 }
 
-function take(news) {
+function store(news) {
 	if (news.next < known.next) Object.assign(known, { calls: [], byId: new Map(), next: 0 });
 	const fresh = news.calls.filter((call) => !known.byId.has(call.id));
 	for (const call of fresh) {
 		known.byId.set(call.id, call);
-		call.ui = { question: question(call), same: asked(call), near: nearly(call), topic: topic(call) };
+		call.ui = { question: question(call), same: requestKey(call), near: looseKey(call), topic: topic(call) };
 	}
 	known.calls.push(...fresh);
 	known.calls.sort((one, other) => one.began_us - other.began_us || one.sequence - other.sequence);
@@ -316,7 +316,7 @@ function take(news) {
 	return fresh;
 }
 
-/** The client's name; a server reports only those that Forage knows. */
+/** Returns the client's name. A server reports only known clients. */
 function agentOf({ process, calls }) {
 	const it = processOf(process);
 	return calls?.at(-1).client ?? it?.client ?? (it?.surface === 'mcp' ? 'unknown agent' : `forage ${it?.surface ?? ''}`);
@@ -327,7 +327,7 @@ const lastName = (path) => path.split('/').filter(Boolean).at(-1) ?? path;
 // A transcript has durations but no dates.
 const isDated = (session) => session.calls[0].began_us > 1e15;
 
-/** The task, or else the first question in words, which is named as such. */
+/** Returns the task, or else the first question with a label. */
 function titleOf(session, length) {
 	const asking = session.calls.find((call) => ['search_index', 'keyword_search'].includes(call.tool));
 	const words = asking?.arguments?.query ?? asking?.arguments?.question;
@@ -338,10 +338,10 @@ function titleOf(session, length) {
 
 const firstSeen = ({ from, how }, first = 'first') => `${first} ${how} by call ${from.ui.number}`;
 
-const searching = (session) => sumOf(merged(session.calls.map((call) => ({ from: call.began_us, to: ended(call) }))), ([from, to]) => to - from);
+const searching = (session) => sumOf(merged(session.calls.map((call) => ({ from: call.began_us, to: endOf(call) }))), ([from, to]) => to - from);
 const spanOf = ({ calls, end }) => end - calls[0].began_us;
 
-// ---- Findings: what needs a look
+// ---- Findings
 
 const KINDS = {
 	path: { title: 'Wrong path', many: 'wrong paths', kind: 'bad' },
@@ -359,7 +359,7 @@ const STOPPED = {
 	root: 'A root could not be searched', unavailable: 'The store did not answer',
 };
 
-/** What needs a look in a session, the most important first. Each entry has a consequence for the agent. */
+/** Returns the problems in a session, most important first. Each one has a consequence for the agent. */
 function findings(session) {
 	session.findings ??= session.calls.map((call) => (call.ui.finding = { call, ...finding(call, session) })).filter((it) => it.kind)
 		.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) || one.call.began_us - other.call.began_us);
@@ -374,7 +374,7 @@ function finding(call, session) {
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
 }
 
-/** Matches in excluded files only, and the later call that searched such files. */
+/** Reports that all matches are in excluded files, with the later call that searched them. */
 function excluded(call, session) {
 	const rules = call.hidden_matches;
 	const isIn = ({ path }) => rules.some((rule) => rule.endsWith(`such as ${path}`));
@@ -383,7 +383,7 @@ function excluded(call, session) {
 	return { kind: 'hidden', other, text: `All matches are in excluded files: ${fullStop(rules.join('; '))} The agent ${other ? 'searched or read' : 'did not search'} them later.` };
 }
 
-/** A path that does not exist, and the call that read a file of its name later. */
+/** Reports a path that does not exist, with the later call that read a file of this name. */
 function wrongPath(call, session) {
 	const name = lastName(String(call.arguments?.path ?? ''));
 	const other = session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind === 'read' && lastName(file.path) === name));
@@ -394,7 +394,7 @@ function wrongPath(call, session) {
 function repeated(call) {
 	const { again, isNearly, reread } = call.ui;
 	const spent = `${tokens(call.bytes)} tokens`;
-	// Other lines for the same question are news. Notes at the end may differ.
+	// Other lines for the same question are new. Notes at the end may differ.
 	const amount = (it) => JSON.stringify([it.results, it.shown]);
 	const isSame = again && (call.depends_on_session || amount(again) === amount(call));
 	if (isSame) return { kind: 'again', other: again, text: `${isNearly ? 'Nearly the same question as' : 'The same question as'} call ${again.ui.number}: ${spent} again.` };
@@ -403,10 +403,10 @@ function repeated(call) {
 
 const shownMatches = (call) => sumOf(call.shown, (file) => file.matches);
 
-/** An answer that left out results, unless a later call went on with it. */
+/** Reports an answer that left out results, unless a later call continued it. */
 function cut(call, session) {
 	const { truncated_by: limit, results } = call;
-	// A ranking always ends somewhere: its last files are the least relevant.
+	// A ranking is always limited: its last files are the least relevant.
 	const isRanking = call.tool === 'search_index' || call.tool === 'keyword_lookup';
 	if (!call.text_cut && (!limit || isRanking)) return null;
 	const shown = shownMatches(call);
@@ -435,11 +435,11 @@ const FAILED = {
 	no_engine: 'no search engine', engine: 'the search engine failed', index: 'the index failed', collection: 'the collection failed', internal: 'a bug in Forage', failed: 'no answer',
 };
 
-/** What came of a call, in words. */
+/** Describes the outcome of a call. */
 function outcome(call) {
 	if (call.status === 'error') return call.code === 'path' ? 'wrong path' : `failed${call.code ? `: ${FAILED[call.code] ?? spoken(call.code)}` : ''}`;
 	if (call.status === 'cancelled') return 'cancelled';
-	// A recording of another program has no counts.
+	// Transcripts of other programs have no counts.
 	if (!call.results) return call.status === 'nothing' ? 'nothing' : 'answered';
 	const number = `${count(call.results)}${call.at_least ? '+' : ''}`;
 	const of = call.results_of;
@@ -463,7 +463,7 @@ function when(session) {
 
 const SESSIONS = 60;
 
-function drawSessions(most = SESSIONS) {
+function drawSessions(max = SESSIONS) {
 	const item = (session) => {
 		const found = findings(session);
 		const isBad = found.some(({ kind }) => KINDS[kind].kind === 'bad');
@@ -473,14 +473,14 @@ function drawSessions(most = SESSIONS) {
 			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), found.length > 0 && h('span.few', { class: isBad ? 'bad' : '' }, `${count(found.length)} to check`))));
 	};
 	const focused = document.activeElement?.closest?.('#sessions a')?.dataset.id;
-	fill(page.sessions, h('ol', { onkeydown: (event) => moveKeys(event, '#sessions a') }, sessions.slice(0, most).map(item)),
-		sessions.length > most && button(`Show all ${count(sessions.length)} sessions`, () => drawSessions(Infinity)),
+	fill(page.sessions, h('ol', { onkeydown: (event) => moveKeys(event, '#sessions a') }, sessions.slice(0, max).map(item)),
+		sessions.length > max && button(`Show all ${count(sessions.length)} sessions`, () => drawSessions(Infinity)),
 		!sessions.length && hint(known.loaded ? 'No session yet.' : 'Connecting…'));
 	if (focused) page.sessions.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 	page.chosen.textContent = visible(current ? `${agentOf(current)}, ${when(current)} (${plural(sessions.length, 'session')})` : 'Sessions');
 }
 
-/** Keeps the view if it is one of a session. */
+/** Keeps the view if it shows a session. */
 function chooseSession(event, session) {
 	if (!['map', 'cost', 'advanced'].includes(route.view) || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
 	event.preventDefault();
@@ -492,7 +492,7 @@ function chooseSession(event, session) {
 const isChord = (event) => event.ctrlKey || event.altKey || event.metaKey;
 const MOVES = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-/** Arrow keys move through the links of a list. */
+/** Moves through the links of a list with the arrow keys. */
 function moveKeys(event, selector) {
 	const move = MOVES[event.key];
 	if (move === undefined || isChord(event)) return;
@@ -523,10 +523,10 @@ function showSession(view, id) {
 	if (!current) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Session'), noCalls());
 	fill(view, h('div', { id: 'summary' }), h('div.split', h('section', { id: 'look', 'aria-label': 'Calls to check' }), h('section', { id: 'looked', 'aria-label': 'Where it looked' })),
 		h('section', h('h2', 'Calls', h('input', { id: 'filter', type: 'search', 'aria-label': 'Filter the calls', placeholder: 'Filter  ( / )', autocomplete: 'off', spellcheck: 'false', oninput: drawRows })),
-			h('div.axis-head', UNHEARD, h('span', 'Call'), h('span', 'Outcome'), h('span.right', 'Tokens'), h('span.ticks', { id: 'ticks' })),
+			h('div.axis-head', DECORATIVE, h('span', 'Call'), h('span', 'Outcome'), h('span.right', 'Tokens'), h('span.ticks', { id: 'ticks' })),
 			h('ol', { id: 'calls', class: 'calls', onkeydown: (event) => moveKeys(event, '#calls .open') }), h('div', { id: 'more' })));
 	showSession.rows = new Map();
-	showSession.most = ROWS;
+	showSession.max = ROWS;
 	drawSession();
 }
 
@@ -550,12 +550,12 @@ function drawSession() {
 	drawRows();
 }
 
-/** Where a session looked: the files that it read, shown and named, by call. */
+/** Returns the files that a session's calls read, showed and named. */
 function filesOf(session) {
 	const files = new Map();
 	for (const call of session.calls) {
 		for (const file of call.shown) {
-			const key = place(call, file);
+			const key = fileKey(call, file);
 			const it = files.get(key) ?? files.set(key, { path: file.path, root: call.roots[file.root], kind: 'named', read: [], first: null, lined: [] }).get(key);
 			if (file.kind === 'lines') it.lined.push(call);
 			if (file.kind === 'read') {
@@ -573,20 +573,20 @@ function looked(session) {
 	const [read, shown] = [files.filter((it) => it.kind === 'read'), files.filter((it) => it.kind === 'lines')];
 	const all = Math.max(0, ...session.calls.map((call) => step(call, 'searched') ?? 0));
 	const untouched = Math.max(0, all - read.length - shown.length);
-	const [mostRead, mostShown] = [8, 5];
+	const [maxRead, maxShown] = [8, 5];
 	const link = (it) => h('a.mono', { href: mapAddress(it.path), onclick: () => { map.root = it.root; } }, it.path);
 	const readItem = (it) => h('li', link(it), soft(` ${plural(total(merged(it.read)), 'line')}, `), it.first.from ? callLink(it.first.from, firstSeen(it.first)) : soft('path guessed'));
 	const shownItem = (it) => h('li', link(it), soft(' lines shown by '), callLinks(it.lined, 3));
-	const more = (list, most) => list.length > most && hint(`and ${plural(list.length - most, 'other file')}`);
-	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...UNHEARD }), h('b', number), text);
+	const more = (list, max) => list.length > max && hint(`and ${plural(list.length - max, 'other file')}`);
+	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...DECORATIVE }), h('b', number), text);
 	const hiding = session.calls.filter((call) => call.hidden_matches.length);
 	return [h('h2', 'Where it looked', h('a', { href: '#map' }, 'Open the map')),
-		all > 0 && h('div.strip.thin', UNHEARD, [['read', read], ['shown', shown]].map(([shade, list]) => list.length > 0 && h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / (read.length + shown.length + untouched)}%` } }))),
+		all > 0 && h('div.strip.thin', DECORATIVE, [['read', read], ['shown', shown]].map(([shade, list]) => list.length > 0 && h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / (read.length + shown.length + untouched)}%` } }))),
 		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown, not read'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')} in its widest search: no line seen`)),
 		hiding.length > 0 && h('p', 'Only excluded files had matches for ', callLinks(hiding), '.'),
-		read.length ? h('ul.files', read.slice(0, mostRead).map(readItem)) : hint('The agent read no file: it saw only what searches showed.'),
-		more(read, mostRead),
-		shown.length > 0 && [h('h3', 'Shown, not read'), h('ul.files', { id: 'shown-only' }, shown.slice(0, mostShown).map(shownItem)), more(shown, mostShown)]];
+		read.length ? h('ul.files', read.slice(0, maxRead).map(readItem)) : hint('The agent read no file: it saw only what searches showed.'),
+		more(read, maxRead),
+		shown.length > 0 && [h('h3', 'Shown, not read'), h('ul.files', { id: 'shown-only' }, shown.slice(0, maxShown).map(shownItem)), more(shown, maxShown)]];
 }
 
 function look(session) {
@@ -601,19 +601,19 @@ function look(session) {
 		all.length > few && h('details', h('summary', `${count(all.length - few)} more`), h('ul.findings', all.slice(few).map(item)))];
 }
 
-const hay = (call) => [call.tool, outcome(call), call.error, JSON.stringify(call.arguments), ...call.shown.map((file) => file.path)].join('\n').toLowerCase();
+const haystack = (call) => [call.tool, outcome(call), call.error, JSON.stringify(call.arguments), ...call.shown.map((file) => file.path)].join('\n').toLowerCase();
 
 function passing(session) {
 	const words = (byId('filter')?.value ?? '').toLowerCase().split(/\s+/).filter(Boolean);
-	return words.length ? session.calls.filter((call) => words.every((word) => hay(call).includes(word))) : session.calls;
+	return words.length ? session.calls.filter((call) => words.every((word) => haystack(call).includes(word))) : session.calls;
 }
 
-/** Makes rows for new calls, and places all on the axis of the session. */
+/** Creates rows for new calls, and positions all rows on the time axis. */
 function drawRows() {
 	const list = byId('calls');
 	if (!list || !current) return;
 	const all = passing(current);
-	const calls = all.slice(0, showSession.most);
+	const calls = all.slice(0, showSession.max);
 	const { rows } = showSession;
 	const wanted = new Set(calls);
 	for (const [call, row] of rows) {
@@ -631,7 +631,7 @@ function drawRows() {
 	const width = list.firstChild?.lastChild.clientWidth ?? 0;
 	for (const call of calls) placeOnAxis(rows.get(call), call, width);
 	fill(byId('more'), all.length > calls.length && button(`Show all ${count(all.length)} calls`, () => {
-		showSession.most = Infinity;
+		showSession.max = Infinity;
 		drawRows();
 	}), !all.length && hint('No call contains these words.'));
 	drawTicks();
@@ -667,7 +667,7 @@ function placeOnAxis(row, call, width) {
 	Object.assign(run.style, { left: `min(${left}%, 100% - 4px)`, width: `${share(call.elapsed_us)}%` });
 	const own = duration(call.elapsed_us);
 	const both = `${gap > 500_000 ? `${duration(gap)} between, ` : ''}${own}`;
-	// After the call if there is room, else before the time between calls, else over that.
+	// The label is after the call if there is room, else before the gap, else over the gap.
 	const [before, after] = [left - share(gap), left + share(call.elapsed_us)];
 	const roomOf = (text) => (100 * (text.length * 6 + 16)) / Math.max(1, width);
 	const text = after + roomOf(both) < 100 || left >= roomOf(both) ? both : own;
@@ -682,16 +682,16 @@ const TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
 function drawTicks() {
 	const span = spanOf(current);
 	const each = TICKS.find((it) => span / it <= 5) ?? span;
-	const made = [];
-	for (let at = 0; at <= span; at += each) made.push(h('span', { style: { left: `${(100 * at) / Math.max(span, 1)}%` } }, at ? duration(at).replace('.0 ', ' ') : '0'));
-	fill(byId('ticks'), made);
-	// Lines below the ticks, in every lane.
+	const result = [];
+	for (let at = 0; at <= span; at += each) result.push(h('span', { style: { left: `${(100 * at) / Math.max(span, 1)}%` } }, at ? duration(at).replace('.0 ', ' ') : '0'));
+	fill(byId('ticks'), result);
+	// Tick lines in every lane.
 	byId('calls').style.setProperty('--tick', `${(100 * each) / Math.max(span, 1)}%`);
 }
 
 // ---- Call
 
-/** Puts the result of a request into an element, or why there is none. */
+/** Shows the result of a request in an element, or its error. */
 async function put(element, waiting, bring) {
 	fill(element, h('p.soft', { role: 'status' }, waiting));
 	try {
@@ -742,15 +742,15 @@ function seenText(call, section) {
 		return fill(text, lines(call.error ?? '', { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' }));
 	}
 	put(text, 'Repeating the call…', async () => {
-		const made = await ask('text', { id: call.id });
-		fill(title, made.same ? SAW : 'The answer now');
-		const said = { true: 'Forage stores no text, so the call was repeated. Its answer has the same bytes.', false: 'Files or settings have changed since then: this is the current answer, not what the agent saw.' }[made.same]
-			?? `The call was repeated. Note that ${fullStop(made.note ?? 'it may differ from what the agent saw')}`;
-		return [made.same ? hint(said) : note(said), answerText(made.text, call)];
+		const reply = await ask('text', { id: call.id });
+		fill(title, reply.same ? SAW : 'The answer now');
+		const message = { true: 'Forage stores no text, so the call was repeated. Its answer has the same bytes.', false: 'Files or settings have changed since then: this is the current answer, not what the agent saw.' }[reply.same]
+			?? `The call was repeated. Note that ${fullStop(reply.note ?? 'it may differ from what the agent saw')}`;
+		return [reply.same ? hint(message) : note(message), answerText(reply.text, call)];
 	});
 }
 
-/** The text of an answer, with its paths, line numbers and notes set apart. */
+/** Formats the text of an answer with marked paths, line numbers and notes. */
 function answerText(text, call) {
 	const paths = new Set(call.shown.map((file) => file.path));
 	const line = (whole) => {
@@ -759,8 +759,8 @@ function answerText(text, call) {
 		const kind = paths.has(whole.replace(/^@@ | [\d-]+$|:$/g, '')) ? 'b' : /^\[.*\]$/.test(whole) ? 'span.soft' : 'span';
 		return [h(kind, document.createTextNode(visibleLines(whole))), '\n'];
 	};
-	const made = text.replace(/\n$/, '').split('\n').flatMap(line).map((it) => (it === '\n' ? document.createTextNode(it) : it));
-	return h('pre.answer.tall', { tabindex: '0', role: 'region', 'aria-label': 'Text of the answer' }, made);
+	const result = text.replace(/\n$/, '').split('\n').flatMap(line).map((it) => (it === '\n' ? document.createTextNode(it) : it));
+	return h('pre.answer.tall', { tabindex: '0', role: 'region', 'aria-label': 'Text of the answer' }, result);
 }
 
 const ranges = (file) => {
@@ -773,24 +773,24 @@ const SEEN_AS = { read: 'read', lines: 'shown', named: 'path only' };
 
 function shownFiles(call) {
 	if (!call.shown.length) return hint('The answer names no file.');
-	const most = 40;
+	const max = 40;
 	const item = (file) => {
-		const later = file.kind !== 'read' && call.ui.readIn.get(place(call, file));
+		const later = file.kind !== 'read' && call.ui.readIn.get(fileKey(call, file));
 		return h('li', h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = call.roots[file.root]; } }, file.path),
 			h('span.soft', ` ${SEEN_AS[file.kind]}`, file.ranges.length > 0 && `, ${ranges(file)}`), call.roots.length > 1 && soft(` in ${lastName(call.roots[file.root] ?? '')}`),
 			later && [' ', callLink(later, `read in call ${later.ui.number}`)]);
 	};
-	return [h('ol.files', call.shown.slice(0, most).map(item)),
-		call.shown.length > most && h('details', h('summary', `${count(call.shown.length - most)} more`), h('ol.files', { start: most + 1 }, call.shown.slice(most).map(item)))];
+	return [h('ol.files', call.shown.slice(0, max).map(item)),
+		call.shown.length > max && h('details', h('summary', `${count(call.shown.length - max)} more`), h('ol.files', { start: max + 1 }, call.shown.slice(max).map(item)))];
 }
 
-/** Files with matches that a cut answer left out, found by asking again without its limits. */
-function leftOut(call, found, place_) {
+/** Lists files with matches that a cut answer left out, by searching again without its limits. */
+function leftOut(call, found, element) {
 	if (found?.kind !== 'cut' || call.tool !== 'grep_search' || call.arguments_cut) return;
 	const results = h('div', { id: 'left-out', 'aria-live': 'polite' });
-	fill(place_, h('h2', 'What it left out'), results);
+	fill(element, h('h2', 'What it left out'), results);
 	put(results, 'Searching again without limits…', async () => {
-		const { cursor, max_results: most, context_lines: context, ...rest } = call.arguments;
+		const { cursor, max_results: max, context_lines: context, ...rest } = call.arguments;
 		const reply = await ask('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) });
 		const shown = new Map(call.shown.map((file) => [file.path, file.matches]));
 		const hidden = (reply.files ?? []).map((file) => ({ path: file.path, matches: file.match_count - (shown.get(file.path) ?? 0), isNew: !shown.has(file.path) })).filter((it) => it.matches > 0);
@@ -806,8 +806,7 @@ function leftOut(call, found, place_) {
 	});
 }
 
-// Why a path is left out, for one path or several. The second value is when: the walk does not reach it, the search does
-// not read it, or reads only a part of it.
+// Why a path is left out, and when: the walk does not reach it, or the search does not read it, or only in part.
 const [BEFORE, UNREAD, IN_PART] = ['Left out before the search', 'Considered, not searched', 'Searched in part'];
 const SKIPPED = {
 	ignored: ['by an ignore file', BEFORE], hidden: ['by a name that begins with a dot', BEFORE], pruned: ['as dependencies, build output or version control', BEFORE],
@@ -820,14 +819,14 @@ const whySkipped = (reason) => SKIPPED[reason]?.[0] ?? spoken(reason);
 const STEPS = { visited: 'considered', searched: 'searched', matched: 'with results', shown: 'in the answer' };
 
 function searched(call) {
-	const most = Math.max(1, ...call.funnel.map((it) => it.files));
+	const max = Math.max(1, ...call.funnel.map((it) => it.files));
 	const skipped = (when) => {
 		const list = Object.entries(call.skipped).filter(([reason]) => (SKIPPED[reason]?.[1] ?? BEFORE) === when);
 		const names = when === BEFORE && call.not_entered.length > 0 && h('li', 'Directories: ', mono(call.not_entered.join(', ')));
 		return (list.length > 0 || names) && [h('h3', when), h('ul', list.map(([reason, number]) => h('li', `${count(number)} ${whySkipped(reason)}`)), names), when === BEFORE && list.length > 0 && hint('A directory counts once.')];
 	};
 	return [
-		call.funnel.length > 0 && h('ul.funnel', call.funnel.map((it) => h('li', h('b.right', count(it.files)), h('span', STEPS[it.step] ?? it.step), meter(it.files, most)))),
+		call.funnel.length > 0 && h('ul.funnel', call.funnel.map((it) => h('li', h('b.right', count(it.files)), h('span', STEPS[it.step] ?? it.step), meter(it.files, max)))),
 		[BEFORE, UNREAD, IN_PART].map(skipped),
 		!call.funnel.length && !Object.keys(call.skipped).length && hint('This call searched no files.'),
 		call.redacted > 0 && hint(`${plural(call.redacted, 'secret')} replaced in the text.`),
@@ -839,10 +838,10 @@ function searched(call) {
 // ---- Map: the tree
 
 const SHADES = [
-	{ name: 'read', title: 'Read', says: 'lines that read_file showed' },
-	{ name: 'shown', title: 'Shown', says: 'lines in the answer of a search' },
-	{ name: 'named', title: 'Unseen lines of named files', says: 'other lines of files that an answer shows or names' },
-	{ name: 'never', title: 'Files never named', says: 'lines of files that no answer names' },
+	{ name: 'read', title: 'Read', label: 'lines that read_file showed' },
+	{ name: 'shown', title: 'Shown', label: 'lines in the answer of a search' },
+	{ name: 'named', title: 'Unseen lines of named files', label: 'other lines of files that an answer shows or names' },
+	{ name: 'never', title: 'Files never named', label: 'lines of files that no answer names' },
 ];
 const [READ, SHOWN, NAMED, NEVER] = [0, 1, 2, 3];
 const map = { root: null, trees: new Map(), tree: null, node: null, cells: [], back: null };
@@ -867,7 +866,7 @@ function descend(root, path) {
 	return node;
 }
 
-/** Forage quotes a path that is no plain text; its directories are those of the path within. */
+/** Removes the quotes that Forage adds to paths that are not plain text. */
 const bare = (path) => (path.startsWith('"') ? path.slice(1, -1) : path);
 
 function buildTree(reply) {
@@ -913,20 +912,20 @@ function nodeAt(path) {
 	return node ?? null;
 }
 
-/** Returns the ranges of lines that marks are over, sorted and apart. */
+/** Returns the union of the marks' lines as sorted, disjoint ranges. */
 function merged(marks) {
-	const made = [];
+	const result = [];
 	for (const { from, to } of [...marks].sort((one, other) => one.from - other.from)) {
-		const last = made.at(-1);
+		const last = result.at(-1);
 		if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
-		else made.push([from, to]);
+		else result.push([from, to]);
 	}
-	return made;
+	return result;
 }
 
 const total = (list) => sumOf(list, ([from, to]) => to - from + 1);
 
-/** Counts each line of the tree once, by the most that the session's calls did with it. */
+/** Counts each line of the tree once: as read, else shown, else named. */
 function shade() {
 	const { tree } = map;
 	const calls = current?.calls ?? [];
@@ -948,17 +947,17 @@ function touch(tree, call, file) {
 	if (!it) {
 		const node = tree.files.get(file.path);
 		if (!node) return tree.missing.set(file.path, whyMissing(tree, file.path));
-		tree.touched.set(file.path, it = { node, calls: [], marks: [], most: NAMED });
+		tree.touched.set(file.path, it = { node, calls: [], marks: [], best: NAMED });
 	}
 	if (it.calls.at(-1) !== call) it.calls.push(call);
 	const shade = { read: READ, lines: SHOWN }[file.kind] ?? NAMED;
-	it.most = Math.min(it.most, shade);
+	it.best = Math.min(it.best, shade);
 	for (const [from, to] of file.ranges) it.marks.push({ from: Math.max(1, from), to: Math.min(to, it.node.lines), shade, call });
 }
 
 const [EXCLUDED, UNLISTED, GONE] = ['not searched by default', 'no longer there, not searched by default, or beyond the limit of this map', 'no longer there'];
 
-/** Why a file of an answer is not on the map. */
+/** Returns why a file of an answer is not on the map. */
 function whyMissing({ root, reply }, path) {
 	let node = root;
 	for (const name of bare(path).split('/')) {
@@ -982,7 +981,7 @@ const counts = (node) => [...node.seen, node.lines - node.seen[0] - node.seen[1]
 
 // ---- Map: drawing
 
-/** Lays out items, the heaviest first (Bruls, Huizing, van Wijk: Squarified Treemaps). */
+/** Lays out items, largest first (Bruls, Huizing, van Wijk: Squarified Treemaps). */
 function squarify(items, rectangle, emit) {
 	let { x, y, w, h: height } = rectangle;
 	let left = sumOf(items, (it) => it.weight);
@@ -1008,7 +1007,7 @@ function squarify(items, rectangle, emit) {
 	}
 }
 
-/** The end of the next row, which grows for as long as its cells get squarer, and its weight. */
+/** Returns the end and weight of the next row. It grows while its cells get squarer. */
 function row(items, at, area, side) {
 	let sum = 0;
 	let worst = Infinity;
@@ -1023,7 +1022,7 @@ function row(items, at, area, side) {
 	return [end, sum];
 }
 
-/** Draws the directory as nested boxes, each file as one link. */
+/** Draws the directory as nested boxes. Each file is a link. */
 function drawMap() {
 	const plan = byId('plan');
 	if (!plan) return;
@@ -1031,38 +1030,38 @@ function drawMap() {
 	const height = Math.round(Math.max(280, Math.min(width * 0.66, innerHeight - 300)));
 	plan.style.height = `${height}px`;
 	map.cells = [];
-	const made = [];
-	squarify(map.node.sorted, { x: 0, y: 0, w: width, h: height }, (child, cell) => drawNode(made, child, cell));
-	plan.replaceChildren(...made);
+	const result = [];
+	squarify(map.node.sorted, { x: 0, y: 0, w: width, h: height }, (child, cell) => drawNode(result, child, cell));
+	plan.replaceChildren(...result);
 	const first = map.cells.findIndex(({ node }) => node.path === map.back);
 	rove(Math.max(0, first), false);
 }
 
 const box = ({ x, y, w, h: height }) => ({ left: `${x}px`, top: `${y}px`, width: `${Math.max(1, w - 1)}px`, height: `${Math.max(1, height - 1)}px` });
 
-function drawNode(made, node, cell) {
+function drawNode(result, node, cell) {
 	const isSmall = cell.w < 9 || cell.h < 9 || cell.w * cell.h < 150;
 	if (Array.isArray(node) || isSmall) {
 		const several = [node].flat();
-		made.push(h('i', { class: 'leaf', ...UNHEARD, title: Array.isArray(node) ? `${node.length} small files` : node.path, style: { ...box(cell), background: sharesPaint(several, 'to right') } }));
+		result.push(h('i', { class: 'leaf', ...DECORATIVE, title: Array.isArray(node) ? `${node.length} small files` : node.path, style: { ...box(cell), background: sharesPaint(several, 'to right') } }));
 		return;
 	}
 	const isTouched = node.seen[READ] + node.seen[SHOWN] > 0;
 	const kind = `${node.children ? 'folder' : 'leaf'}${isTouched ? ' touched' : node.seen[NAMED] ? ' named' : ''}`;
 	const hasName = cell.w > 40 && cell.h > (node.children ? 34 : 15);
-	const says = `${node.path}${node.children ? '/' : ''}: ${describe(node)}`;
-	const link = h('a', { href: mapAddress(node.path), class: kind, tabindex: '-1', title: says, 'aria-label': says, style: { ...box(cell), background: node.children ? null : filePaint(node, cell) } }, hasName && h('span', UNHEARD, nameOf(node)));
-	made.push(link);
+	const label = `${node.path}${node.children ? '/' : ''}: ${describe(node)}`;
+	const link = h('a', { href: mapAddress(node.path), class: kind, tabindex: '-1', title: label, 'aria-label': label, style: { ...box(cell), background: node.children ? null : filePaint(node, cell) } }, hasName && h('span', DECORATIVE, nameOf(node)));
+	result.push(link);
 	map.cells.push({ node, cell, link });
 	if (!node.children) return;
 	const top = hasName ? 17 : 2;
 	const inner = { x: cell.x + 2, y: cell.y + top, w: cell.w - 5, h: cell.h - top - 3 };
-	squarify(node.sorted, inner, (child, rectangle) => drawNode(made, child, rectangle));
+	squarify(node.sorted, inner, (child, rectangle) => drawNode(result, child, rectangle));
 }
 
 const paint = (shade) => `var(--${SHADES[shade].name})`;
 
-/** The lines of a file where they are in it. */
+/** Paints the lines of a file by position. */
 function filePaint(node, cell) {
 	const it = map.tree.touched.get(node.path);
 	if (!it) return null;
@@ -1089,7 +1088,7 @@ function sharesPaint(nodes, direction) {
 	return stops.length ? `linear-gradient(${direction}, ${stops.join(', ')}, ${paint(NEVER)} ${at}%)` : null;
 }
 
-/** Makes one cell the stop of the Tab key. */
+/** Makes one cell the tab stop. */
 function rove(index, focus = true) {
 	for (const { link } of map.cells) link.tabIndex = -1;
 	const found = map.cells[index];
@@ -1111,7 +1110,7 @@ function mapKeys(event) {
 	event.preventDefault();
 }
 
-/** The nearest cell on a side; the same if there is none. */
+/** Returns the nearest cell on a side, or the same cell. */
 function neighbour(from, [dx, dy]) {
 	const middle = ({ cell }) => [cell.x + cell.w / 2, cell.y + cell.h / 2];
 	const [x, y] = middle(map.cells[from]);
@@ -1119,9 +1118,9 @@ function neighbour(from, [dx, dy]) {
 	map.cells.forEach((it, index) => {
 		const [ox, oy] = middle(it);
 		const ahead = dx ? (ox - x) * dx : (oy - y) * dy;
-		const aside = dx ? Math.abs(oy - y) : Math.abs(ox - x);
+		const across = dx ? Math.abs(oy - y) : Math.abs(ox - x);
 		if (index === from || ahead <= 0.5) return;
-		const far = ahead + 2 * aside;
+		const far = ahead + 2 * across;
 		if (far < least) [best, least] = [index, far];
 	});
 	return best;
@@ -1143,7 +1142,7 @@ async function showMap(view, path) {
 			if (route === wanted) fill(view, heading('Map'), rootChoice(), note(sentence(error), 'bad'));
 			return;
 		}
-		// The reader may have gone on.
+		// The user may have left this view.
 		if (route !== wanted || map.root !== root) return;
 	}
 	map.tree = map.trees.get(root);
@@ -1178,7 +1177,7 @@ function crumbs(path) {
 	return h('nav', { 'aria-label': 'Place in the map' }, h('ol.crumbs', [map.root, ...names].map(item)));
 }
 
-const swatch = (shade) => h('span', { class: `key s-${SHADES[shade].name}`, ...UNHEARD });
+const swatch = (shade) => h('span', { class: `key s-${SHADES[shade].name}`, ...DECORATIVE });
 
 /** The part of the view that changes with new calls. */
 function drawShades() {
@@ -1187,13 +1186,13 @@ function drawShades() {
 	const closed = closedBelow(node);
 	const unsearched = closed.length + (node.parent ? 0 : reply.more_unsearched);
 	const below = [...map.tree.touched.values()].filter(({ node: it }) => !node.path || bare(it.path).startsWith(`${node.path}/`));
-	const [read, shown] = [READ, SHOWN].map((shade) => below.filter(({ most }) => most === shade));
+	const [read, shown] = [READ, SHOWN].map((shade) => below.filter(({ best }) => best === shade));
 	const rest = node.files - read.length - shown.length;
 	const searchable = (number) => (number === 1 ? 'searchable file' : `${count(number)} searchable files`);
 	fill(byId('share'), rest < node.files && ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ' in search results. '],
 		!node.files ? 'No search reads a file here.' : rest ? `${rest < node.files ? 'It saw no line of the other' : 'The agent saw no line of the'} ${searchable(rest)}.` : `It saw lines of ${node.files === 1 ? 'the only' : 'all'} ${searchable(node.files)}.`,
 		unsearched > 0 && ` ${plural(unsearched, 'path is', 'paths are')} not searched by default (below).`);
-	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` · ${plural(numbers[at], 'line')}`));
+	const item = ({ name, title, label }, at) => h('li', { title: label, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` · ${plural(numbers[at], 'line')}`));
 	const absent = (why) => {
 		const paths = [...missing].filter(([, it]) => it === why).map(([path]) => path);
 		return paths.length > 0 && note(`${plural(paths.length, 'file')} of answers ${paths.length === 1 ? `is not on this map: ${paths[0]}` : `are not on this map, such as ${paths[0]}`} (${why}).`);
@@ -1201,8 +1200,8 @@ function drawShades() {
 	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
 		!reply.complete && note('There are more files than this map shows.'), [EXCLUDED, UNLISTED, GONE].map(absent));
 	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), callLinks(calls));
-	const list = (title, shade, items, most = 12) => [h('h2', shade !== null && swatch(shade), title), items.length ? h('ul.files', items.slice(0, most)) : hint('None.'),
-		items.length > most && h('details', h('summary', `${count(items.length - most)} more`), h('ul.files', items.slice(most, 1000)))];
+	const list = (title, shade, items, max = 12) => [h('h2', shade !== null && swatch(shade), title), items.length ? h('ul.files', items.slice(0, max)) : hint('None.'),
+		items.length > max && h('details', h('summary', `${count(items.length - max)} more`), h('ul.files', items.slice(max, 1000)))];
 	const byLines = (shade) => (one, other) => other.node.seen[shade] - one.node.seen[shade];
 	const never = untouched(node).sort((one, other) => other.weight - one.weight);
 	const entry = (it) => h('li', h('a.mono', { href: mapAddress(it.path) }, `${it.path}${it.children ? '/' : ''}`), soft(` ${plural(it.lines, 'line')}${it.children ? ` in ${plural(it.files, 'file')}` : ''}${it.seen[NAMED] ? ', path seen' : ''}`));
@@ -1214,7 +1213,7 @@ function drawShades() {
 	drawMap();
 }
 
-/** The largest directories and files of which nothing was seen. */
+/** Returns the largest directories and files without a seen line. */
 const untouched = (node) => node.sorted.flatMap((it) => (!it.seen[READ] && !it.seen[SHOWN] ? [it] : it.children ? untouched(it) : []));
 
 function closedBelow(node) {
@@ -1229,9 +1228,9 @@ function closedBelow(node) {
 
 function describe(node) {
 	const numbers = counts(node);
-	const said = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${count(numbers[it])} ${SHADES[it].title.toLowerCase()}`);
-	if (!said.length) said.push(numbers[NAMED] ? 'path only' : 'never named');
-	return `${said.join(', ')} of ${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
+	const parts = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${count(numbers[it])} ${SHADES[it].title.toLowerCase()}`);
+	if (!parts.length) parts.push(numbers[NAMED] ? 'path only' : 'never named');
+	return `${parts.join(', ')} of ${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
 }
 
 function out() {
@@ -1242,29 +1241,29 @@ function out() {
 
 // ---- Map: one file
 
-/** The calls of marks by what they did: "read by call 5, shown by call 4". */
+/** Lists the calls of marks: "read by call 5, shown by call 4". */
 function doneBy(marks, words = ['read by ', 'shown by ', 'path named by ']) {
 	const calls = words.map((_, shade) => [...new Set(marks.filter((mark) => mark.shade === shade).map((mark) => mark.call))].sort((one, other) => one.ui.number - other.ui.number));
 	return words.map((word, shade) => calls[shade].length > 0 && [calls.slice(0, shade).some((it) => it.length) && ', ', word, callLinks(calls[shade], 6)]);
 }
 
-/** The stretches of a file's lines, each with its shade and the marks that made it so. */
+/** Splits a file's lines into ranges of one shade, with their marks. */
 function stretches(node) {
 	const it = map.tree.touched.get(node.path);
 	const rest = it ? NAMED : NEVER;
 	if (!node.lines) return [];
 	const marks = (it?.marks ?? []).filter(({ from, to }) => from <= to);
 	const edges = [...new Set([1, node.lines + 1, ...marks.flatMap(({ from, to }) => [from, to + 1])])].sort((one, other) => one - other);
-	const made = [];
+	const result = [];
 	for (let at = 0; at + 1 < edges.length; at += 1) {
 		const [from, to] = [edges[at], edges[at + 1] - 1];
 		const over = marks.filter((mark) => mark.from <= from && mark.to >= to);
 		const shade = Math.min(rest, ...over.map((mark) => mark.shade));
-		const last = made.at(-1);
+		const last = result.at(-1);
 		if (last?.shade === shade) Object.assign(last, { to, marks: [...last.marks, ...over] });
-		else made.push({ from, to, shade, marks: over });
+		else result.push({ from, to, shade, marks: over });
 	}
-	return made;
+	return result;
 }
 
 function fileView(node) {
@@ -1285,25 +1284,25 @@ function fileView(node) {
 
 const LINES = 400;
 
-const showLines = (node, parts, place, from, to) => put(place, 'Reading…', async () => {
-	const asked = JSON.stringify({ path: node.path, start_line: from, end_line: Math.max(from, to) });
-	const records = await ask('tools/read_file', { arguments: asked, root: map.root });
+const showLines = (node, parts, target, from, to) => put(target, 'Reading…', async () => {
+	const request = JSON.stringify({ path: node.path, start_line: from, end_line: Math.max(from, to) });
+	const records = await ask('tools/read_file', { arguments: request, root: map.root });
 	if (records.error && !records.lines?.length) throw new Refused(records.error);
-	return [linesOf(records, parts), around(node, parts, place, records)];
+	return [linesOf(records, parts), around(node, parts, target, records)];
 });
 
 function linesOf(records, parts) {
-	const line = (text, nth) => {
-		const number = records.start_line + nth;
+	const line = (text, index) => {
+		const number = records.start_line + index;
 		const { shade } = parts.find((it) => it.from <= number && it.to >= number) ?? { shade: NEVER };
-		return h('div', h('i', { class: `s-${SHADES[shade].name}`, title: SHADES[shade].title, ...UNHEARD }), h('b', String(number)),
+		return h('div', h('i', { class: `s-${SHADES[shade].name}`, title: SHADES[shade].title, ...DECORATIVE }), h('b', String(number)),
 			h('code', document.createTextNode(visibleLines(text)), shade <= SHOWN && h('span.unseen', ` (${SHADES[shade].title})`)));
 	};
 	return h('div.lines', { tabindex: '0', role: 'region', 'aria-label': `Text of ${records.path}` }, records.lines.map(line));
 }
 
-function around(node, parts, place, { start_line: from, end_line: to }) {
-	const show = (start, end) => () => showLines(node, parts, place, start, end);
+function around(node, parts, target, { start_line: from, end_line: to }) {
+	const show = (start, end) => () => showLines(node, parts, target, start, end);
 	return h('p', from > 1 && button(`Lines before ${from}`, show(Math.max(1, from - LINES), from - 1)), ' ',
 		to < node.lines && button(`Lines after ${to}`, show(to + 1, Math.min(node.lines, to + LINES))));
 }
@@ -1319,7 +1318,7 @@ function showCost(view) {
 	askCost();
 }
 
-/** Asks for the alternatives to the calls of the session, a batch at a time. */
+/** Requests the alternatives to the session's calls in batches. */
 async function askCost() {
 	if (cost.busy) return;
 	Object.assign(cost, { busy: true, error: null });
@@ -1345,10 +1344,10 @@ function grouped(calls, key) {
 	return [...groups];
 }
 
-/** The sizes of all files that the calls showed or read, each counted once. A size is null if the file is gone. */
+/** Returns the sizes of all files that the calls showed or read, each counted once. The size of a deleted file is null. */
 function wholeFiles(calls) {
 	const files = new Map();
-	for (const call of calls) call.shown.forEach((file, at) => file.kind !== 'named' && files.set(place(call, file), cost.known.get(call.id)?.file_bytes?.[at]));
+	for (const call of calls) call.shown.forEach((file, at) => file.kind !== 'named' && files.set(fileKey(call, file), cost.known.get(call.id)?.file_bytes?.[at]));
 	const sizes = [...files.values()];
 	return { number: files.size, gone: sizes.filter((it) => it === null).length, bytes: sumOf(sizes, (it) => it ?? 0) };
 }
@@ -1383,20 +1382,20 @@ function drawCost() {
 		sessions.length > 1 && h('section', h('h2', 'All sessions'), table('Cost by session', ['Session', '#Calls', '#Tokens'], sessions.slice(0, 200).map(session))));
 }
 
-/** Bars of bytes, as tokens. */
-function compared(title, says, bars) {
-	const most = Math.max(1, ...bars.map(([, size]) => size));
+/** Compares bytes as bars, labeled in tokens. */
+function compared(title, label, bars) {
+	const max = Math.max(1, ...bars.map(([, size]) => size));
 	const [[, own], ...others] = bars;
-	const item = ([name, size], at) => h('li', h('span', name), h('b.right', `≈ ${tokens(size)} tokens`), meter(size, most, at ? '' : 'run'));
-	// Forage is always the subject, so that two comparisons read alike.
+	const item = ([name, size], at) => h('li', h('span', name), h('b.right', `≈ ${tokens(size)} tokens`), meter(size, max, at ? '' : 'run'));
+	// Forage is always the subject, so that comparisons are consistent.
 	const factor = (size) => (own >= 2 * size ? `${(own / size).toFixed(own / size < 9.95 ? 1 : 0)} times as long as` : `${Math.max(1, Math.round((100 * own) / size))} % as long as`);
-	return h('section', h('h2', title), hint(says), h('ul.bars', bars.map(item)),
+	return h('section', h('h2', title), hint(label), h('ul.bars', bars.map(item)),
 		own > 0 && others.filter(([, size]) => size > 0).map(([, size, name]) => hint(prose(`Forage's answers were ${factor(size)} ${name}.`))));
 }
 
 // ---- Advanced: why a file has its rank
 
-const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0, isTyped: false };
+const ranking = { query: '', expected: '', root: null, reply: null, error: null, requests: 0, isTyped: false };
 
 const allRoots = () => [...new Set([...current ? rootsOf(current) : [], ...known.processes.flatMap((it) => it.roots)])];
 
@@ -1424,35 +1423,35 @@ function showAdvanced(view, query) {
 
 async function rank() {
 	if (!ranking.query || !ranking.root) return drawRanking();
-	const asked = ranking.asked += 1;
+	const request = ranking.requests += 1;
 	byId('ranked')?.setAttribute('aria-busy', 'true');
 	try {
 		const reply = await ask('rank', { root: ranking.root, query: ranking.query, expected: ranking.expected });
-		if (asked === ranking.asked) Object.assign(ranking, { reply, error: null });
+		if (request === ranking.requests) Object.assign(ranking, { reply, error: null });
 	} catch (error) {
-		if (asked === ranking.asked) ranking.error = sentence(error);
+		if (request === ranking.requests) ranking.error = sentence(error);
 	}
-	if (asked === ranking.asked) drawRanking();
+	if (request === ranking.requests) drawRanking();
 }
 
 const points = (value) => Number(value).toLocaleString('en', { maximumSignificantDigits: 3 });
 const signed = ({ gives }) => (gives < 0 ? `−${Math.round(-100 * gives)} %` : points(gives));
 
 function drawRanking() {
-	const place = byId('ranked');
-	if (!place) return;
-	place.removeAttribute('aria-busy');
+	const element = byId('ranked');
+	if (!element) return;
+	element.removeAttribute('aria-busy');
 	const { reply, error } = ranking;
-	if (error) return fill(place, note(error, 'bad'));
-	if (!reply) return fill(place, hint(ranking.query && ranking.root ? 'Ranking…' : 'Enter a question to see how its files are ranked.'));
+	if (error) return fill(element, note(error, 'bad'));
+	if (!reply) return fill(element, hint(ranking.query && ranking.root ? 'Ranking…' : 'Enter a question to see how its files are ranked.'));
 	const { answer, expected } = reply;
 	const files = answer.files ?? [];
-	const most = Math.max(1e-9, ...files.map((it) => it.score));
+	const max = Math.max(1e-9, ...files.map((it) => it.score));
 	const item = (file, at) => h('li', { class: expected?.path === file.path ? 'expected' : null, value: at },
 		h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = ranking.root; } }, file.path), expected?.path === file.path && ' (expected)',
-		h('span.right', `${points(file.score)} points`), meter(file.score, most, 'run'), reasons(file.reasons ?? []));
+		h('span.right', `${points(file.score)} points`), meter(file.score, max, 'run'), reasons(file.reasons ?? []));
 	const isBeyond = expected?.rank && expected.rank > files.length;
-	fill(place, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} with a match, best first`),
+	fill(element, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} with a match, best first`),
 		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it, 'warn')), answer.weak && note('Even the best file is a weak match: it has little of the question.', 'warn'),
 		expected && expectedFile(expected),
 		files.length ? h('ol.ranked', files.map((file, at) => item(file, at + 1)), isBeyond && item(expected, expected.rank)) : hint('No file matches.'),
@@ -1465,9 +1464,9 @@ function reasons(list) {
 		table('Points by rule', ['Rule', '#Points', 'About'], sorted.map((it) => [it.rule, signed(it), it.about ?? ''])));
 }
 
-function expectedFile({ path, rank: at, score, lacks, note: said }) {
-	return h('p', { class: `note ${at ? 'good' : 'bad'}`, id: 'expected' }, mono(path), at ? ` is number ${at}, with ${points(score)} points.` : ` is not ranked. ${said ?? ''}`,
-		at && said && ` ${said}`, lacks.length > 0 && [' Unlike the first file, it has no points for ', lacks.map((rule, at) => [at > 0 && ', ', h('b', rule)]), '.']);
+function expectedFile({ path, rank: at, score, lacks, note: message }) {
+	return h('p', { class: `note ${at ? 'good' : 'bad'}`, id: 'expected' }, mono(path), at ? ` is number ${at}, with ${points(score)} points.` : ` is not ranked. ${message ?? ''}`,
+		at && message && ` ${message}`, lacks.length > 0 && [' Unlike the first file, it has no points for ', lacks.map((rule, at) => [at > 0 && ', ', h('b', rule)]), '.']);
 }
 
 // ---- Health
@@ -1495,7 +1494,7 @@ function drawHealth() {
 	fill(element, error && note(error, 'bad'), busy && h('p.soft', { role: 'status' }, 'Checking…'), record && diagnosis(record));
 }
 
-/** Joins words as a sentence does. */
+/** Joins words with commas and "and". */
 const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
 
 function diagnosis(record) {
@@ -1507,9 +1506,9 @@ function diagnosis(record) {
 			.map((key) => h('section', h('h2', key[0].toUpperCase() + spoken(key.slice(1))), valueNode(record[key], key))))];
 }
 
-/** The state of the installation, one sentence for each part. */
+/** Describes the installation, one sentence for each part. */
 function sentences({ versions, roots, configuration, tools, models, index, sandbox, clients, caches }, running) {
-	// Without a model, keyword_search fails, unless a ranking takes the model's part.
+	// Without a model, keyword_search fails unless the filter is lexical.
 	const needsModel = ({ tool }) => tool === 'keyword_search' && !models.chosen?.filter?.length && configuration.changed?.['filter.mode']?.value !== 'lexical';
 	const on = tools.filter((it) => it.on).map((it) => `${it.name}${needsModel(it) ? ' (needs a model)' : ''}`);
 	const chosen = [...models.named?.models ?? [], ...Object.values(models.chosen ?? {}).flat()];
@@ -1530,7 +1529,7 @@ function sentences({ versions, roots, configuration, tools, models, index, sandb
 	].filter(Boolean);
 }
 
-/** A value of any form, so that fields of a later version are shown as well. */
+/** Formats any value, so that fields of later versions are shown too. */
 function valueNode(value, title, key) {
 	if (value === null || value === undefined || value === '') return '–';
 	if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -1594,7 +1593,7 @@ async function routed() {
 	page.view.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/** Draws what has changed with new calls. */
+/** Redraws the parts that new calls change. */
 function refresh(fresh) {
 	drawSessions();
 	fill(page.notes, known.notes.map((text) => note(text)), known.processes.map((it) => it.forgotten > 0 && note(`${agentOf({ process: it.process })}: ${plural(it.forgotten, 'earlier call')} no longer stored. Keep a journal to see all.`)));
@@ -1656,7 +1655,7 @@ function linkState(text, kind = '') {
 
 function news(reply, isFirst) {
 	const before = sessions.length;
-	const fresh = take(reply);
+	const fresh = store(reply);
 	const live = known.processes.filter((it) => it.live).length;
 	linkState(live ? `${plural(live, 'agent')} connected` : 'no agent connected', live ? 'on' : '');
 	if (isFirst) {
@@ -1670,19 +1669,19 @@ function news(reply, isFirst) {
 	}
 }
 
-let unsaid = 0;
+let pending = 0;
 /** Reports new calls together, at most once a second. */
 function announce(number, newSessions) {
-	unsaid += number;
+	pending += number;
 	if (newSessions > 0) say('A new session has begun');
 	clearTimeout(announce.timer);
 	announce.timer = setTimeout(() => {
-		if (unsaid) say(plural(unsaid, 'new call'));
-		unsaid = 0;
+		if (pending) say(plural(pending, 'new call'));
+		pending = 0;
 	}, 1000);
 }
 
-/** Asks for news while the page is open, and less and less often if the server is gone. */
+/** Polls for new calls while the page is open, with exponential backoff if the server is gone. */
 async function listen() {
 	let failures = 0;
 	for (;;) {
