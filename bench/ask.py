@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Parallel against sequential calls of one turn of `forage ask`: tools that wait, and tools that compute.
+"""Compares parallel with sequential tool calls in one turn of `forage ask`, for tools that wait and tools that compute.
 
-A model of our own, on the loopback, asks for the calls of one turn and then answers. What is compared is the wall time
-that `forage ask --json` gives for the tools of that turn, with `--parallel N` and with `--parallel 1`.
+A local scripted model requests the calls of one turn and then answers. We compare the wall time that `forage ask --json`
+reports for the tools of this turn, with `--parallel N` and with `--parallel 1`.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def calls_of(turn):
-    """Four calls: of equal waiting cost, of equal computing cost, of very different computing cost."""
+    """Returns four calls: with equal waiting time, with equal processor time, or with very different processor time."""
     grep = lambda pattern: ("grep_search", {"pattern": pattern, "max_results": 5})
     heavy = [r"\w+_\w+\([a-z]+, \w+->\w+\)zz", r"[A-Z]{3}_\w+ +\w+;zz", r"(\w+) \w+ \w+ = NULL;zz", r"\d+\.\d+\.\d+ \w+zz"]
     return {
@@ -37,7 +37,7 @@ class Model(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         message = {"role": "assistant", "content": "done"}
         if "tools" not in request:
-            # The filter of keyword_search: this is what waits.
+            # The request of the filter of keyword_search has no tools. It is the call that waits.
             with self.lock:
                 type(self).waits += 1
             time.sleep(self.wait)
@@ -79,15 +79,15 @@ def main():
     environment = {"HOME": home, "PATH": os.environ["PATH"]}
 
     def tools_ms(parallel):
-        # Calls that wait are to do nothing else: their tree has one file.
+        # Waiting calls must do nothing else, so their tree has only one file.
         tree = small if Model.turn == "waiting" else options.tree
         command = [options.forage, "ask", "q", "--json", "--quiet", "--root", tree, "--model", "m", "--base-url",
                    f"http://127.0.0.1:{server.server_port}/v1", "--parallel", str(parallel), "--total-ms", "600000",
                    "--timeout-ms", "120000"]
-        done = subprocess.run(command, capture_output=True, env=environment, cwd=tree, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            sys.exit(f"forage ask failed ({done.returncode}): {done.stderr.decode()} {done.stdout.decode()[:2000]}")
-        turn = json.loads(done.stdout)["turns"][0]
+        result = subprocess.run(command, capture_output=True, env=environment, cwd=tree, stdin=subprocess.DEVNULL)
+        if result.returncode != 0:
+            sys.exit(f"forage ask failed ({result.returncode}): {result.stderr.decode()} {result.stdout.decode()[:2000]}")
+        turn = json.loads(result.stdout)["turns"][0]
         errors = [call["error"] for call in turn["calls"] if call["error"]]
         if errors or len(turn["calls"]) != 4:
             sys.exit(f"a call failed: {errors}")
@@ -102,12 +102,12 @@ def main():
             sys.exit(f"{Model.waits} calls waited, not 4")
         rounds = []
         for index in range(options.runs):
-            # In turns, so that a change in the machine's speed hits both.
+            # Alternate, so that a change in the machine's speed affects both.
             order = [1, options.parallel] if index % 2 == 0 else [options.parallel, 1]
             rounds.append({parallel: tools_ms(parallel) for parallel in order})
         ratios = [times[options.parallel] / times[1] for times in rounds]
-        one, many = (statistics.median(times[n] for times in rounds) for n in (1, options.parallel))
-        print(f"| {turn} | {one:.0f} | {many:.0f} | {statistics.median(ratios):.2f} | "
+        sequential, parallel_ms = (statistics.median(times[n] for times in rounds) for n in (1, options.parallel))
+        print(f"| {turn} | {sequential:.0f} | {parallel_ms:.0f} | {statistics.median(ratios):.2f} | "
               f"{min(ratios):.2f}–{max(ratios):.2f} |", flush=True)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stands between a client and a server of the Model Context Protocol, for `clients.py`.
+"""A proxy between a client and a server of the Model Context Protocol, for `clients.py`.
 
-    between.py LOG COMMAND…    runs the command, passes on what both say line by line, and writes down when
-    between.py LOG --answers   is itself a server with one tool, `long_answer`, whose answers are as long as is asked for
+    between.py LOG COMMAND…    runs the command, forwards messages in both directions, and logs them with their times
+    between.py LOG --answers   serves one tool itself, `long_answer`, which returns a text of the requested length
 
 The log gets a line of JSON for each message: `at`, the seconds since this program started the command, `from` (`client` or
 `server`), and the `message`.
@@ -17,9 +17,9 @@ import time
 LOCK = threading.Lock()
 
 
-def keep(log, at, who, line):
+def log_message(log, at, sender, line):
     try:
-        record = {"at": at, "from": who, "message": json.loads(line)}
+        record = {"at": at, "from": sender, "message": json.loads(line)}
     except ValueError:
         return
     with LOCK, open(log, "a", encoding="utf-8") as file:
@@ -27,27 +27,27 @@ def keep(log, at, who, line):
 
 
 def between(log, command):
-    began = time.monotonic()
+    start = time.monotonic()
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def to_server():
         for line in sys.stdin.buffer:
-            at = time.monotonic() - began
+            at = time.monotonic() - start
             server.stdin.write(line)
             server.stdin.flush()
-            keep(log, at, "client", line)
+            log_message(log, at, "client", line)
         server.stdin.close()
 
     threading.Thread(target=to_server, daemon=True).start()
     for line in server.stdout:
-        keep(log, time.monotonic() - began, "server", line)
+        log_message(log, time.monotonic() - start, "server", line)
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     return server.wait()
 
 
 def long_answer(characters):
-    """A text of so many characters, as results of searches look, no line of which is like another."""
+    """Returns a text with this number of characters. It looks like search results, and all its lines are different."""
     text, number = "", 0
     while len(text) < characters:
         number += 1
@@ -57,14 +57,14 @@ def long_answer(characters):
 
 TOOL = {
     "name": "long_answer",
-    "description": "Gives an answer of so many characters.",
+    "description": "Returns a text with this number of characters.",
     "inputSchema": {
         "type": "object",
-        "properties": {"characters": {"type": "integer", "description": "How many."}},
+        "properties": {"characters": {"type": "integer", "description": "The number of characters."}},
         "required": ["characters"],
     },
     "annotations": {"readOnlyHint": True},
-    # Claude Code has it in front of its model from the start, as it has Forage's searches.
+    # Claude Code must offer it to its model from the start, like Forage's searches.
     "_meta": {"anthropic/alwaysLoad": True},
 }
 
@@ -89,7 +89,7 @@ def answers():
         if "id" not in message or "method" not in message:
             continue
         result = answer(message["method"], message.get("params") or {})
-        reply = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+        reply = {"error": {"code": -32601, "message": "unknown method"}} if result is None else {"result": result}
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **reply}), flush=True)
 
 

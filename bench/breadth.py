@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures how `forage keyword` deals with terms that match much, in both breadths, without a model.
+"""Measures how `forage keyword` handles terms with many matches, in both settings of `filter.breadth`, without a model.
 
-    shown        of the labelled files that any term matches (`rg -il` says which), how many stand in the request, and how
-                 many bytes it has. Questions as `filter.py` takes them, and the same server that plays the model.
-    identifiers  identifiers with at least seven letters, drawn from a tree by how often they occur: how many of them are
-                 refused when they are the only term.
+    shown        counts the labelled files with a match of any term (by `rg -il`) that are in the request, and the bytes of the
+                 request. Uses the questions and the scripted model of `filter.py`.
+    identifiers  samples identifiers with at least seven letters from a tree by frequency, and counts the ones that are refused
+                 as the only term.
 
-Nothing is timed. The same seed draws the same identifiers.
+Nothing is timed. The same seed selects the same identifiers.
 """
 
 import argparse
@@ -30,14 +30,14 @@ IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def matched(rg, tree, terms):
-    """Files that any term matches."""
+    """Returns the files with a match of any term."""
     patterns = [argument for term in terms for argument in ("-e", term)]
     run = subprocess.run([rg, "--no-config", "-il", *patterns], cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     return {os.path.normpath(path) for path in run.stdout.decode("utf-8", "replace").splitlines()}
 
 
 def evidence_bytes(body):
-    """Bytes between the fences of a request."""
+    """Returns the number of bytes between the fences of a request."""
     user = body["messages"][1]["content"]
     begin = user.index("\n", user.index("===== BEGIN ")) + 1
     return len(user[begin : user.rindex("===== END ")].encode())
@@ -50,7 +50,7 @@ def shown(options, url, directory):
             tree = options.trees.get(case["tree"])
             if tree is None:
                 continue
-            # Some sets name lines of a file, too.
+            # Some sets also name lines of a file.
             case["relevant"] = [entry if isinstance(entry, str) else entry["path"] for entry in case["relevant"]]
             hits = matched(options.rg, tree, case["terms"])
             labelled = [path for path in case["relevant"] if path in hits]
@@ -66,7 +66,7 @@ def shown(options, url, directory):
                 for body in bodies:
                     seen.update(shown_files(body["messages"][1]["content"], tree))
                     row["bytes"] += evidence_bytes(body)
-                    row["most"] = max(row["most"], evidence_bytes(body))
+                    row["maximum"] = max(row["maximum"], evidence_bytes(body))
                 row["files"] += len(seen)
                 row["shown"] += sum(path in seen for path in labelled)
                 for path in labelled:
@@ -76,19 +76,19 @@ def shown(options, url, directory):
     print("|---|---|---|---|---|---|---|---|---|---|")
     for breadth in BREADTHS:
         rows["all"][breadth] = sum((row[breadth] for tree, row in rows.items() if tree != "all"), collections.Counter())
-        rows["all"][breadth]["most"] = max(row[breadth]["most"] for tree, row in rows.items() if tree != "all")
+        rows["all"][breadth]["maximum"] = max(row[breadth]["maximum"] for tree, row in rows.items() if tree != "all")
     for tree, row in rows.items():
         for breadth in BREADTHS:
             r = row[breadth]
-            part = 100 * r["shown"] / r["matched"] if r["matched"] else 0
+            percentage = 100 * r["shown"] / r["matched"] if r["matched"] else 0
             print(
                 f"| {tree} | {breadth} | {r['questions']} | {r['refused']} | {r['labelled']} | {r['matched']} "
-                f"| {r['shown']} ({part:.1f} %) | {r['files']:,} | {r['bytes'] / r['questions'] / 1024:.1f} | {r['most'] / 1024:.1f} |"
+                f"| {r['shown']} ({percentage:.1f} %) | {r['files']:,} | {r['bytes'] / r['questions'] / 1024:.1f} | {r['maximum'] / 1024:.1f} |"
             )
 
 
 def identifiers_of(rg, tree, minimum=7):
-    """How often each identifier occurs in the tree's text files, without regard to case."""
+    """Counts the identifiers in the tree's text files, ignoring case."""
     files = subprocess.run([rg, "--no-config", "--files"], cwd=tree, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
     counts = collections.Counter()
     for path in files.splitlines():
@@ -107,11 +107,11 @@ def identifiers(options, url, directory):
     print("|---|---|---|---|---|---|")
     for name, tree in options.trees.items():
         counts = identifiers_of(options.rg, tree)
-        for least, most in CLASSES:
-            words = sorted(word for word, n in counts.items() if n >= least and (most is None or n <= most))
-            drawn = random.Random(f"{options.seed} {name} {least}").sample(words, min(options.draw, len(words)))
-            row = collections.Counter(drawn=len(drawn))
-            for word in drawn:
+        for minimum, maximum in CLASSES:
+            words = sorted(word for word, n in counts.items() if n >= minimum and (maximum is None or n <= maximum))
+            sample = random.Random(f"{options.seed} {name} {minimum}").sample(words, min(options.draw, len(words)))
+            row = collections.Counter(sample=len(sample))
+            for word in sample:
                 case = {"tree": name, "query": "q", "terms": [word.decode()]}
                 for breadth in BREADTHS:
                     bodies, records = ask(options, url, case, {"breadth": breadth}, directory)
@@ -121,11 +121,11 @@ def identifiers(options, url, directory):
                             print(f"{name}: {word.decode()}: {records}", file=sys.stderr)
                 bodies, records = ask(options, url, case, {"mode": "lexical"}, directory)
                 row["lexical"] += not records.get("files")
-            label = f"{least}–{most}" if most else f"{least} and more"
+            label = f"{minimum}–{maximum}" if maximum else f"{minimum} and more"
             totals[label].update(row)
-            print(f"| {name} | {label} | {row['drawn']} | {row['requirement']} | {row['adaptive']} | {row['lexical']} |", flush=True)
+            print(f"| {name} | {label} | {row['sample']} | {row['requirement']} | {row['adaptive']} | {row['lexical']} |", flush=True)
     for label, row in totals.items():
-        print(f"| all | {label} | {row['drawn']} | {row['requirement']} | {row['adaptive']} | {row['lexical']} |")
+        print(f"| all | {label} | {row['sample']} | {row['requirement']} | {row['adaptive']} | {row['lexical']} |")
 
 
 def main():
@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--evidence", default="requirement", help="`filter.evidence` for `shown`")
     parser.add_argument("--draw", type=int, default=15, help="identifiers of each class and tree")
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--verbose", action="store_true", help="name what is not shown")
+    parser.add_argument("--verbose", action="store_true", help="print the files that are not shown")
     options = parser.parse_args()
     options.trees = {name: os.path.realpath(path) for name, path in (tree.split("=", 1) for tree in options.tree)}
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)

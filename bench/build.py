@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Processor time of clean builds of Forage and ripgrep, the sizes of their programs, and Forage's heaviest crates.
+"""Measures the processor time of clean builds of Forage and ripgrep, the sizes of the programs, and Forage's slowest crates.
 
-All are built in turn from an empty target directory, with the same cargo, each with its own Cargo.lock: ripgrep with its
-profile `release`, Forage with `release` and with `dist`. ripgrep's source is the one in cargo's registry (`cargo xtask peers`
-brings it there). `cargo xtask bench compare target/dist/forage target/release/forage` compares the searches of the profiles.
+Builds alternate. Each starts with an empty target directory and uses the same cargo and its own Cargo.lock. ripgrep uses its
+profile `release`, and Forage uses `release` and `dist`. ripgrep's source is in cargo's registry after `cargo xtask peers`.
+`cargo xtask bench compare target/dist/forage target/release/forage` compares the speed of searches between the profiles.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, in_turn, program
 
 UNITS = re.compile(r"const UNIT_DATA = (\[.*?\]);", re.DOTALL)
@@ -26,7 +26,7 @@ def newest_ripgrep():
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     found = list(home.glob("registry/src/*/ripgrep-[0-9]*"))
     if not found:
-        sys.exit("cargo's registry has no source of ripgrep: `cargo install ripgrep` brings it there")
+        sys.exit("cargo's registry has no source of ripgrep; run `cargo install ripgrep`")
     return max(found, key=lambda path: [int(part) for part in path.name.rsplit("-", 1)[1].split(".")])
 
 
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--ripgrep", metavar="DIR", help="the source of ripgrep (default: the newest in cargo's registry)")
     parser.add_argument("--forage-source", default=Path(__file__).resolve().parent.parent, metavar="DIR")
     parser.add_argument("--runs", type=int, default=1, help="rounds (default: 1)")
-    parser.add_argument("--data", metavar="DIR", help="write the results below this directory, too")
+    parser.add_argument("--data", metavar="DIR", help="also write the results to this directory")
     options = parser.parse_args()
     cargo, ripgrep = program("cargo"), options.ripgrep or newest_ripgrep()
     results = Results("build", None, options, "build", "", programs=[cargo], by="cpu")
@@ -44,7 +44,7 @@ def main():
     def build(name, source, profile, binary, *arguments):
         bench = Bench(source)
         bench.environment["CARGO_INCREMENTAL"] = "0"
-        # What is taken from elsewhere was not built, and what is built otherwise costs something else.
+        # A compiler cache would skip work, and other flags would change it.
         for variable in ("RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"):
             bench.environment.pop(variable, None)
 
@@ -85,7 +85,7 @@ def main():
     columns = ["program", "MiB as built", "MiB stripped", "stripped, divided by ripgrep's"]
     results.add_table("The sizes of the programs:", columns, rows)
     heaviest = sorted(crates.items(), key=lambda item: -item[1])[:HEAVIEST]
-    rows = [[f"`{name}`", f"{taken / options.runs:.1f}"] for name, taken in heaviest]
+    rows = [[f"`{name}`", f"{seconds / options.runs:.1f}"] for name, seconds in heaviest]
     results.add_table("The heaviest crates of `forage`, with their build scripts:", ["crate", "s"], rows)
     return results.end()
 

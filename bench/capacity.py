@@ -1,12 +1,12 @@
-"""What ten thousand repositories take, by simulation from what was measured of a hundred.
+"""Simulates the costs of ten thousand repositories from measurements of one hundred.
 
     python bench/capacity.py MEASURED [--repositories 10000] [--lines 1e9] [--days 1] [--seed 1]
 
-MEASURED is what `bench/organisation.py … --json MEASURED` wrote: chunks, files and commits of each repository, and how fast one node
-and one filler were. Repositories are drawn from the measured ones, with the sizes stretched until they have the lines that are asked
-for. Filling is simulated event by event: so many repositories at a time, each as fast as its share allows, the nodes with as many
-chunks a second as they were measured with. Then days of commits follow, each a round of `sparse index --repositories` behind the
-other, and how old a commit is when it can be found is counted.
+MEASURED is the file that `bench/organisation.py … --json MEASURED` wrote: chunks, files and commits of each repository, and the speed
+of one node and one filler. We sample repositories from the measured ones, and scale their sizes to the requested number of lines.
+The simulation of filling is event-driven: a fixed number of repositories at a time share the measured throughput of fillers and
+nodes. Then it simulates days of commits with consecutive rounds of `sparse index --repositories`, and measures the age of commits
+when they can be found.
 """
 
 import argparse
@@ -17,28 +17,28 @@ import statistics
 
 LINES_OF_A_CHUNK = 16
 AT_A_TIME = 4
-# Chunks a second whose ids and hashes a filler reads to compare them: assumed, by pages of 2,000 that take a tenth of a second.
+# Chunks per second whose ids and hashes a filler reads for comparison. An assumption: 0.1 seconds for a page of 2,000.
 COMPARED = 20_000
 
 
-def drawn(measured, count, lines, chosen):
-    """Repositories as the measured ones, which together have so many lines."""
+def sample(measured, count, lines, rng):
+    """Samples repositories that resemble the measured ones and have this number of lines in total."""
     base = measured["repositories"]
-    made = []
+    repositories = []
     for _ in range(count):
-        one = chosen.choice(base)
-        # Nothing is drawn twice as it is: sizes of repositories are spread as a lognormal distribution is.
-        stretch = chosen.lognormvariate(0, 0.5)
-        made.append({"chunks": one["chunks"] * stretch, "files": one["files"] * stretch, "commits": one["commits_a_day"], "changed": one["chunks_a_commit"]})
-    scale = lines / LINES_OF_A_CHUNK / sum(one["chunks"] for one in made)
-    for one in made:
+        one = rng.choice(base)
+        # Repositories that are sampled repeatedly get different sizes. Sizes of repositories have a lognormal distribution.
+        stretch = rng.lognormvariate(0, 0.5)
+        repositories.append({"chunks": one["chunks"] * stretch, "files": one["files"] * stretch, "commits": one["commits_a_day"], "changed": one["chunks_a_commit"]})
+    scale = lines / LINES_OF_A_CHUNK / sum(one["chunks"] for one in repositories)
+    for one in repositories:
         one["chunks"] *= scale
         one["files"] *= scale
-    return made
+    return repositories
 
 
-def filled(repositories, fillers, rate_of_filler, rate_of_store):
-    """Seconds until all are there, and the share of the time in which all places were taken."""
+def fill(repositories, fillers, rate_of_filler, rate_of_store):
+    """Returns the seconds until all repositories are indexed, and the fraction of time in which all slots were in use."""
     slots = fillers * AT_A_TIME
     rate = min(rate_of_filler * fillers, rate_of_store) / slots
     running, now = [], 0.0
@@ -48,13 +48,13 @@ def filled(repositories, fillers, rate_of_filler, rate_of_store):
     for one in waiting[slots:]:
         now = heapq.heappop(running)
         heapq.heappush(running, now + one["chunks"] / rate)
-    # From here on some places are empty.
+    # From now on, some slots are empty.
     end = max(running)
     return end, now / end
 
 
-def rounds(repositories, fillers, look, rate, days, chosen):
-    """Lengths of rounds in seconds, chunks written, and the age of commits when they can be found."""
+def rounds(repositories, fillers, look, rate, days, rng):
+    """Returns the mean and maximum length of rounds in seconds, chunks written per day, and the age of commits when they are found."""
     now, end = 0.0, days * 86_400
     lengths, written, ages = [], 0.0, []
     last = 0.0
@@ -64,22 +64,22 @@ def rounds(repositories, fillers, look, rate, days, chosen):
         for one in repositories:
             mean = one["commits"] * since / 86_400
             commits = 0
-            # A Poisson number, by its arrivals.
-            arrival = chosen.expovariate(1) if mean > 0 else mean + 1
+            # A Poisson distribution, sampled by arrivals.
+            arrival = rng.expovariate(1) if mean > 0 else mean + 1
             while mean > 0 and arrival < mean:
                 commits += 1
                 ages.append(since * (1 - arrival / mean))
-                arrival += chosen.expovariate(1)
+                arrival += rng.expovariate(1)
             busy += look * one["files"]
             if commits:
                 chunks = min(commits * one["changed"], one["chunks"])
                 written += chunks
-                # A repository that has changed is compared with the collection, which gives its points page by page.
+                # A changed repository is compared with the collection, whose points are read in pages.
                 busy += AT_A_TIME * (chunks / rate + one["chunks"] / COMPARED)
         length = max(1.0, busy / (fillers * AT_A_TIME))
         lengths.append(length)
         now += length
-    # A commit waits for the end of the round after which it came, too.
+    # A commit also waits for the end of the current round.
     mean_length = statistics.mean(lengths)
     return mean_length, max(lengths), written / days, statistics.median(ages) + mean_length if ages else mean_length
 
@@ -94,8 +94,8 @@ def main():
     arguments = parser.parse_args()
     with open(arguments.measured) as file:
         measured = json.load(file)
-    chosen = random.Random(arguments.seed)
-    repositories = drawn(measured, arguments.repositories, arguments.lines, chosen)
+    rng = random.Random(arguments.seed)
+    repositories = sample(measured, arguments.repositories, arguments.lines, rng)
     chunks = sum(one["chunks"] for one in repositories)
     commits = sum(one["commits"] for one in repositories)
     print(f"{len(repositories)} repositories, {chunks / 1e6:.1f} million chunks, the largest {max(one['chunks'] for one in repositories) / 1e3:.0f} thousand; {commits:.0f} commits a day")
@@ -104,8 +104,8 @@ def main():
     for machines, copies, fillers in [(1, 1, 1), (3, 2, 3), (6, 2, 6), (12, 2, 12)]:
         gigabytes = chunks * measured["bytes_of_a_chunk"] * copies / machines / 1e9
         store = measured["node_chunks_a_second"] * machines / copies
-        seconds, busy = filled(repositories, fillers, measured["filler_chunks_a_second"], store)
-        mean, longest, written, age = rounds(repositories, fillers, measured["look_seconds_a_file"], measured["filler_chunks_a_second"], arguments.days, chosen)
+        seconds, busy = fill(repositories, fillers, measured["filler_chunks_a_second"], store)
+        mean, longest, written, age = rounds(repositories, fillers, measured["look_seconds_a_file"], measured["filler_chunks_a_second"], arguments.days, rng)
         print(
             f"| {machines} | {machines * 2 if machines > 1 else 1} | {copies} | {gigabytes:.0f} | {fillers} | {seconds / 3600:.1f} h | {busy:.0%} "
             f"| {mean / 60:.1f} min, {longest / 60:.1f} min | {written / 1e6:.2f} million | {age / 60:.1f} min |"

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""What real clients make of a server, as their models see it: what its definitions and instructions cost, how long it takes
-from its start to its first answers, and how long an answer arrives whole. The clients are those that `cargo xtask peers --all` installs;
-the model is a script (crates/forage/tests/clients/model.py), so that neither a key nor a network is needed.
+"""Measures how real clients use the server, from the view of their models: the tokens of its definitions and instructions, the
+time from its start to its first answers, and the maximum length of an answer. `cargo xtask peers --all` installs the clients. The
+model is a script (crates/forage/tests/clients/model.py), so you need neither a key nor a network.
 
-- Tokens are those of what the first request to the model holds of Forage: its definitions, as the client words them, and
-  its instructions, whole or as far as the client passes them on. Where a client hides tools behind a search, the first
-  request holds no definitions of them.
-- Times are taken by a program between the client and Forage (between.py), from the start of Forage's process: until the list
-  of tools is answered, and, from the call to its answer, of the first grep_search and the first search_index. Cold is with an
-  empty cache directory, warm with the index that `forage rank` has left there; the files themselves are in the page cache.
-- The longest answer that arrives whole is looked for by halving, with a server whose only tool gives as many characters
-  as it is asked for. Whole is: the text as the server gave it stands in the request with the result.
+- Tokens: we count the definitions of Forage's tools in the first request to the model, as the client writes them, and the part of
+  the instructions that the client forwards. If a client defers tools, the first request has no definitions of them.
+- Times: a proxy (between.py) between the client and Forage measures them. The first is from the start of Forage's process to the
+  answer with the list of tools. The others are from call to answer, for the first grep_search and the first search_index. Cold
+  means an empty cache directory. Warm means with the index that `forage rank` created. Files are in the page cache in both cases.
+- Longest answer: a binary search with a server whose only tool returns a text of the requested length. An answer is complete if
+  the request with the result contains the whole text.
 
 Python 3.9 or newer, no packages. The tokenizer is any command that reads a JSON list of texts and prints a JSON list of
 counts (README.md has one for o200k).
@@ -33,10 +32,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODEL = HERE.parent / "crates/forage/tests/clients/model.py"
 BETWEEN = str(HERE / "between.py")
 QUESTION = "Where are failed requests retried?"
-# Characters between which the longest whole answer is looked for, and how near it is found.
-SHORTEST, LONGEST, NEAR = 2_000, 128_000, 250
-# Seconds for a conversation. The slowest client takes 15 on a machine with two processors that has other things to do.
-PATIENCE = 120
+# Range of the binary search for the longest complete answer, and its precision, in characters.
+SHORTEST, LONGEST, PRECISION = 2_000, 128_000, 250
+# Maximum seconds for a conversation. The slowest client takes 15 on a busy machine with two processors.
+TIMEOUT = 120
 
 
 def claude(home, url, server):
@@ -118,8 +117,8 @@ def continue_cli(home, url, server):
     return {".continue/config.yaml": settings}, {}, ["cn", "-p", QUESTION, "--auto"]
 
 
-# Title, npm package, what the names of Forage's tools begin with (their own may have the same names), how it is set up and
-# started.
+# Title, npm package, prefix of the names of Forage's tools (the client's own tools may have the same names), and the function
+# that returns its configuration files, environment and command.
 CLIENTS = {
     "claude-code": ("Claude Code", "@anthropic-ai/claude-code", "mcp__forage__", claude),
     "codex": ("Codex, a model it does not know", "@openai/codex", "mcp__forage", codex("scripted")),
@@ -134,7 +133,7 @@ CLIENTS = {
 
 
 class Machine:
-    """Where clients run: a home of their own, and a copy of a tree in which they may leave what they like."""
+    """The environment of clients: a home directory for each run, and a copy of a tree that they may change."""
 
     def __init__(self, clients, tree):
         self.modules = pathlib.Path(clients, "node_modules").resolve(strict=True)
@@ -143,7 +142,7 @@ class Machine:
         self.tree = self.directory / "tree"
         left_out = shutil.ignore_patterns("target", "node_modules")
         shutil.copytree(tree, self.tree, ignore=left_out, symlinks=True)
-        # A worktree's is a file that leads elsewhere.
+        # In a worktree, `.git` is a file that refers to another directory.
         if not (self.tree / ".git").is_dir():
             (self.tree / ".git").unlink(missing_ok=True)
             (self.tree / ".git").mkdir()
@@ -158,16 +157,16 @@ class Machine:
     def version(self, package):
         return json.loads((self.modules / package / "package.json").read_text())["version"]
 
-    def converse(self, recipe, home, server, turns):
-        """A conversation: what the model was sent in it, and what client and server said to each other."""
-        log, talk = home / "model.jsonl", home / "talk.jsonl"
-        talk.write_text("")
+    def run_conversation(self, recipe, home, server, turns):
+        """Runs a conversation. Returns the requests to the model, and the messages between client and server."""
+        log, traffic = home / "model.jsonl", home / "talk.jsonl"
+        traffic.write_text("")
         model = subprocess.Popen(
             [sys.executable, str(MODEL), json.dumps(turns), str(log)], stdout=subprocess.PIPE, text=True
         )
         try:
             url = model.stdout.readline().split()[-1]
-            entry = {"command": sys.executable, "args": [BETWEEN, str(talk), *server]}
+            entry = {"command": sys.executable, "args": [BETWEEN, str(traffic), *server]}
             files, environment, command = recipe(home, url, entry)
             for name, text in files.items():
                 path = home / name
@@ -178,7 +177,7 @@ class Machine:
             model.kill()
             model.wait()
         lines = lambda path: [json.loads(line) for line in path.read_text().splitlines()]
-        return [request for request in lines(log) if request.get("turn") is not None], lines(talk)
+        return [request for request in lines(log) if request.get("turn") is not None], lines(traffic)
 
     def run(self, command, home, environment):
         programs = f"{self.modules / '.bin'}:{self.modules / 'node/bin'}:/usr/local/bin:/usr/bin:/bin"
@@ -198,14 +197,14 @@ class Machine:
             start_new_session=True,
         )
         try:
-            process.wait(timeout=PATIENCE)
+            process.wait(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()
 
 
 def strings(value):
-    """All texts in a JSON value."""
+    """Yields all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):
@@ -214,8 +213,8 @@ def strings(value):
 
 
 def definitions(body, prefix, names):
-    """The definitions of Forage's tools in a request, as the client has them there: by names that begin with the prefix, or
-    by their own in a namespace that is called so."""
+    """Returns the definitions of Forage's tools in a request, as the client writes them. Their names start with the prefix, or
+    they are in a namespace with this name."""
     found = []
 
     def look(value, is_within):
@@ -235,30 +234,30 @@ def definitions(body, prefix, names):
 
 
 def instructions_in(body, instructions):
-    """What a request holds of the instructions: their beginning, as far as it is there, and how many characters they have."""
+    """Returns the longest beginning of the instructions that is in a request, and the length of the instructions."""
     flat = lambda text: " ".join(text.split())
-    texts, whole = flat("\n".join(strings(body))), flat(instructions)
-    low, high = 0, len(whole)
+    texts, full = flat("\n".join(strings(body))), flat(instructions)
+    low, high = 0, len(full)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if whole[:middle] in texts else (low, middle - 1)
-    # A word or two are in any request.
-    return whole[: low if low > 40 else 0], len(whole)
+        low, high = (middle, high) if full[:middle] in texts else (low, middle - 1)
+    # Any request can contain a few words of them.
+    return full[: low if low > 40 else 0], len(full)
 
 
-def answered(talk, method, tool=None):
-    """Seconds at which the first request of this method (and tool) came, and at which it was answered."""
-    for said in talk:
-        message = said["message"]
-        if said["from"] != "client" or message.get("method") != method:
+def exchange_times(traffic, method, tool=None):
+    """Returns the times in seconds of the first request with this method (and tool), and of its answer."""
+    for request in traffic:
+        message = request["message"]
+        if request["from"] != "client" or message.get("method") != method:
             continue
         if tool and not message["params"]["name"].endswith(tool):
             continue
-        for reply in talk:
+        for reply in traffic:
             if reply["from"] == "server" and reply["message"].get("id") == message["id"] and "method" not in reply["message"]:
-                # A question in place of an answer (for the roots) is answered with the same call again.
-                if reply["at"] >= said["at"] and reply["message"].get("result", {}).get("resultType") != "input_required":
-                    return said["at"], reply["at"]
+                # A server can request input first, for example roots. Then the client repeats the call.
+                if reply["at"] >= request["at"] and reply["message"].get("result", {}).get("resultType") != "input_required":
+                    return request["at"], reply["at"]
     return None
 
 
@@ -267,8 +266,8 @@ RANK = {"calls": [{"tool": "search_index", "arguments": {"query": QUESTION}}]}
 LAST = {"text": "That is all."}
 
 
-def measured(machine, recipe, forage, runs):
-    """What the first request holds, and times in milliseconds, cold and warm: list, grep_search, search_index."""
+def measure_client(machine, recipe, forage, runs):
+    """Returns the first request, and times in milliseconds, cold and warm: list, grep_search, search_index."""
     times = {"cold": [], "warm": []}
     first = None
     for _ in range(runs):
@@ -276,42 +275,42 @@ def measured(machine, recipe, forage, runs):
         for state in ("cold", "warm"):
             if state == "warm":
                 machine.run([forage, "rank", QUESTION], home, {})
-            requests, talk = machine.converse(recipe, home, [forage, "mcp"], [GREP, RANK, LAST])
+            requests, traffic = machine.run_conversation(recipe, home, [forage, "mcp"], [GREP, RANK, LAST])
             if not requests:
                 return None
-            first = first or (requests[0]["body"], talk)
+            first = first or (requests[0]["body"], traffic)
             row = []
             for method, tool in (("tools/list", None), ("tools/call", "grep_search"), ("tools/call", "search_index")):
-                found = answered(talk, method, tool)
+                found = exchange_times(traffic, method, tool)
                 begin = 0 if tool is None else found and found[0]
                 row.append((found[1] - begin) * 1e3 if found else None)
             times[state].append(row)
     return first, times
 
 
-def said_of_itself(talk):
-    """Names of the tools that Forage listed, and its instructions."""
+def server_description(traffic):
+    """Returns the names of the tools that Forage listed, and its instructions."""
     tools, instructions = [], ""
-    for said in talk:
-        result = said["message"].get("result")
-        if said["from"] == "server" and isinstance(result, dict):
+    for entry in traffic:
+        result = entry["message"].get("result")
+        if entry["from"] == "server" and isinstance(result, dict):
             instructions = result.get("instructions", instructions)
             tools = [tool["name"] for tool in result.get("tools", [])] or tools
     return tools, instructions
 
 
 def longest(machine, recipe):
-    """The longest answer that arrived whole, and the shortest that did not, in characters."""
+    """Returns the lengths of the longest answer that arrived completely, and of the shortest one that did not, in characters."""
     home = machine.home()
 
     def arrives(characters):
         turns = [{"calls": [{"tool": "long_answer", "arguments": {"characters": characters}}]}, {"text": "That is all."}]
-        requests, _ = machine.converse(recipe, home, ["--answers"], turns)
+        requests, _ = machine.run_conversation(recipe, home, ["--answers"], turns)
         text = long_answer(characters)
         results = [result for request in requests for result in request["results"]]
         if not results:
             return None
-        # Some hand on JSON with the text in it.
+        # Some clients forward JSON that contains the text.
         return any(text.strip() in result or json.dumps(text.strip())[1:-1] in result for result in results)
 
     low, high = SHORTEST, LONGEST
@@ -319,7 +318,7 @@ def longest(machine, recipe):
         return None, low
     if arrives(high):
         return high, None
-    while high - low > NEAR:
+    while high - low > PRECISION:
         middle = (low + high) // 2
         low, high = (middle, high) if arrives(middle) else (low, middle)
         print(f"  {low} to {high}", file=sys.stderr)
@@ -343,26 +342,26 @@ def cell(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forage", default="target/release/forage", type=os.path.abspath)
-    parser.add_argument("--clients", default="target/peers/clients", help="where `cargo xtask peers --all` has installed them")
-    parser.add_argument("--tree", required=True, help="what is searched: a copy of it is")
+    parser.add_argument("--clients", default="target/peers/clients", help="directory in which `cargo xtask peers --all` installed them")
+    parser.add_argument("--tree", required=True, help="directory to search; a copy is used")
     parser.add_argument("--tokenizer", required=True, help="command that reads a JSON list of texts and prints one of counts")
-    parser.add_argument("--client", action="append", choices=CLIENTS, help="only this one; may be repeated")
+    parser.add_argument("--client", action="append", choices=CLIENTS, help="measure only this client; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="starts of each client, cold and then warm")
-    parser.add_argument("--longest", action="store_true", help="look for the longest whole answer, too: ten starts of each")
+    parser.add_argument("--longest", action="store_true", help="also search for the longest complete answer, with ten starts of each client")
     options = parser.parse_args()
     tokens = Tokens(options.tokenizer)
     machine = Machine(options.clients, options.tree)
-    chosen = [row for name, row in CLIENTS.items() if not options.client or name in options.client]
+    clients = [row for name, row in CLIENTS.items() if not options.client or name in options.client]
     costs, starts, lengths = [], [], []
-    for title, package, prefix, recipe in chosen:
+    for title, package, prefix, recipe in clients:
         print(title, file=sys.stderr)
         title = f"{title} {machine.version(package)}"
-        found = measured(machine, recipe, options.forage, options.runs)
+        found = measure_client(machine, recipe, options.forage, options.runs)
         if not found:
-            print("  no model was asked", file=sys.stderr)
+            print("  the client sent no request to the model", file=sys.stderr)
             continue
-        (body, talk), times = found
-        names, instructions = said_of_itself(talk)
+        (body, traffic), times = found
+        names, instructions = server_description(traffic)
         shown = definitions(body, prefix, names)
         part, characters = instructions_in(body, instructions)
         counts = tokens.count([*(json.dumps(one, ensure_ascii=False) for one in shown), part])
@@ -370,8 +369,8 @@ def main():
         cells = [cell([row[column] for row in times[state]]) for column in range(3) for state in ("cold", "warm")]
         starts.append(f"| {title} | {' | '.join(cells)} |")
         if options.longest:
-            whole, cut = longest(machine, recipe)
-            cells = [f"{value:,}" if value else "–" for value in (whole, cut)]
+            longest_complete, shortest_incomplete = longest(machine, recipe)
+            cells = [f"{value:,}" if value else "–" for value in (longest_complete, shortest_incomplete)]
             lengths.append(f"| {title} | {cells[0]} | {cells[1]} |")
     load = os.getloadavg()[0]
     print(f"Median of {options.runs} starts, each cold and then warm; load {load:.1f} at the end.\n")

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Measures what `forage keyword` sends to its model in each form, without a model: tokens, and labelled files.
+"""Measures the requests of `forage keyword` in each form, without a model: their tokens, and the labelled files in them.
 
-A server on this machine plays the model. It keeps the bodies of the requests and answers that nothing is relevant, so
-nothing leaves the machine and nothing is judged. For every question and form this counts the tokens of the request, and
-looks which of the files that are labelled as relevant stand in it: with lines around their matches, as one line, or not
-at all. A file that no term matches can't be in any form, so what counts is the loss against the requirement's form,
-which shows every file that matches.
+A local server acts as the model. It stores the bodies of the requests and answers that nothing is relevant, so nothing
+leaves the machine. For every question and form, this script counts the tokens of the request, and determines which of the
+files that are labelled as relevant it contains: with context lines, as one line, or not at all. A file without a match of
+any term can't be in any form. So the relevant figure is the loss relative to the requirement's form, which shows every
+file with a match.
 
-The cases are a JSON file of either kind:
+The cases are a JSON file of one of these kinds:
 
     [{"tree": "linux", "query": "…", "terms": ["…"], "relevant": ["mm/oom_kill.c"]}]
     [{"name": "tokio", "queries": [{"query": "…", "relevant": ["…"], "secondary": ["…"]}]}]
 
-Questions of the second kind have no terms; they get their own words, see `terms_of`.
+Questions of the second kind have no terms. Their terms are the words of the question (see `terms_of`).
 """
 
 import argparse
@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 
-# Name, settings of `[filter]`.
+# Name and settings of `[filter]`.
 FORMS = [
     ("requirement", {"evidence": "requirement", "answer": "paths"}),
     ("requirement, ids", {"evidence": "requirement", "answer": "ids"}),
@@ -44,8 +44,8 @@ STOP_WORDS = set(
 
 
 def terms_of(query):
-    """Terms from a question's own words, since the labelled questions have none: pairs of neighbours as one name would
-    have them, then single words, long ones first. Worse than what an agent writes, and the same for every form."""
+    """Derives terms from the words of a question, because the labelled questions have none: pairs of adjacent words as in
+    an identifier, then single words, longest first. An agent would write better terms, but all forms get the same ones."""
     words = [word for word in re.findall(r"[a-z0-9]+", query.lower()) if word not in STOP_WORDS]
     pairs = [f"{left}[_ -]?{right}" for left, right in zip(words, words[1:])]
     singles = sorted((word for word in set(words) if len(word) >= 4), key=lambda word: (-len(word), word))
@@ -63,7 +63,7 @@ def send_json(handler, value):
 
 
 class Peer(http.server.BaseHTTPRequestHandler):
-    """Answers every request with an empty list, in a text that both forms of answer take for one."""
+    """Answers every request with an empty list, in a text that is valid for both forms of answers."""
 
     bodies = []
     lock = threading.Lock()
@@ -80,7 +80,7 @@ class Peer(http.server.BaseHTTPRequestHandler):
 
 
 class Tokens:
-    """Counts tokens: by a command that reads a JSON list of texts and prints a JSON list of numbers, else by bytes."""
+    """Counts tokens with a command that reads a JSON list of texts and prints a JSON list of counts, or estimates them from bytes."""
 
     BYTES = 3.2
 
@@ -96,7 +96,7 @@ class Tokens:
 
 
 def shown_files(user, tree):
-    """Paths in a request, relative to the tree, with how they are shown."""
+    """Returns the paths in a request, relative to the tree, and how they are shown."""
     begin = user.index("===== BEGIN ")
     evidence = user[user.index("\n", begin) : user.rindex("===== END ")]
     heading = re.compile(r"(?:FILE (?:F\d+ )?|F\d+ )(.*)")
@@ -124,7 +124,7 @@ def cases_of(file):
 
 
 def ask(options, url, case, settings, directory):
-    """Runs one search; the bodies of its requests, and the records of its answer."""
+    """Runs one search. Returns the bodies of its requests, and the records of its answer."""
     config = os.path.join(directory, "config.toml")
     with open(config, "w", encoding="utf-8") as file:
         file.write("[filter]\n")
@@ -149,10 +149,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--forage", required=True, type=os.path.abspath)
     parser.add_argument("--cases", required=True, action="append", help="questions, see above; may be repeated")
-    parser.add_argument("--tree", action="append", default=[], metavar="NAME=PATH", help="where a tree of the cases is")
+    parser.add_argument("--tree", action="append", default=[], metavar="NAME=PATH", help="path of a tree of the cases; may be repeated")
     parser.add_argument("--tokenizer", help="command that reads a JSON list of texts and prints a JSON list of counts")
-    parser.add_argument("--form", action="append", help="only this form, beside the requirement's; may be repeated")
-    parser.add_argument("--requests", help="directory that gets the requests as files, to look at")
+    parser.add_argument("--form", action="append", help="measure only this form and the requirement's; may be repeated")
+    parser.add_argument("--requests", help="directory to write the requests to, for inspection")
     options = parser.parse_args()
     options.trees = {name: os.path.realpath(path) for name, path in (tree.split("=", 1) for tree in options.tree)}
     tokens = Tokens(options.tokenizer)

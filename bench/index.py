@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Times `forage grep` with an index, without one, and ripgrep, after checking that all print the same lines.
+"""Compares the time of `forage grep` with an index, without one, and of ripgrep, after checking that all print the same lines.
 
-The index is that of the user's cache directory; `forage index build` has to have made it. The limited searches are
-calls of `grep_search` for at most 200 lines, with the index and without it; their outputs are compared, and ripgrep has no equal of
-them.
+Uses the index in the user's cache directory, which you must create with `forage index build`. The limited searches are calls
+of `grep_search` for at most 200 lines, with and without the index. Their outputs are compared too. ripgrep has no equivalent.
 """
 
 import argparse
 import json
 import sys
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, arguments, in_turn
 from scan import EIGHT_TERMS, check, difference
 
-# Name, options (the same for both programs), pattern: for the Linux sources.
+# Name, options (the same for both programs) and pattern, for the Linux sources.
 PATTERNS = [
     ("rare literal", ["-s"], "rhashtable_walk_peek"),
     ("identifier regex", ["-s"], r"EXPORT_SYMBOL_GPL\(\w+_walk"),
@@ -32,7 +31,7 @@ LIMITED = [
 
 
 def limited(pattern):
-    """The command that searches for at most 200 lines."""
+    """Returns the command that searches for at most 200 lines."""
     return ["call", "grep_search", json.dumps({"pattern": pattern, "max_results": 200})]
 
 

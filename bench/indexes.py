@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What it costs to build the two indexes of a tree, from nothing: time, processors, memory, size.
+"""Measures the costs of building each of the two indexes of a tree from scratch: time, processor time, memory and size.
 
-Each round makes both anew, in turn, in a cache directory of its own beside the tree; reading the tree without an index
-stands beside them, as the least that any of them can cost.
+Each round builds both, alternating, in a new cache directory next to the tree. For comparison, it also reads the tree
+without an index, which is a lower bound of the costs.
 """
 
 import argparse
@@ -10,14 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, arguments, in_turn
 
 NOTHING = "no_such_text_7f3a"
 
 
 def size(directory):
-    """Megabytes of all files."""
+    """Returns the size of all files in megabytes."""
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) / 1e6
 
 
@@ -34,7 +34,7 @@ def main():
                 bench.environment["XDG_CACHE_HOME"] = cache
                 sample = bench.run([options.forage, *command])
                 if sample.status != 0:
-                    sys.exit(f"{name}: it was not built, or has no answer")
+                    sys.exit(f"{name}: the command failed or found nothing")
                 sizes[name] = f"{size(Path(cache)):.0f}"
             return sample
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Times `forage keyword` against the procedure that it computes in one pass, run with real ripgrep processes.
+"""Compares the time of `forage keyword`, which needs one pass, with the equivalent procedure with ripgrep processes.
 
-The procedure: one `rg` for each term, where a term with more than 64 KiB of output is too broad; then one `rg` for all
-that are left, and as long as that prints 128 KiB or more, the least important term is dropped and `rg` runs again.
-Before anything is timed, both must agree on what becomes of every term. No model is asked: `--filter lexical`; the rule is asked for: `--breadth requirement`.
+The procedure: run `rg` for each term. A term with more than 64 KiB of output is too broad. Then run `rg` for all remaining
+terms. While that prints 128 KiB or more, drop the least important term and run `rg` again. Before the measurement, both must
+agree on the fate of every term. `--filter lexical` needs no model, and `--breadth requirement` selects this procedure.
 """
 
 import argparse
@@ -11,16 +11,16 @@ import codecs
 import json
 import sys
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, Sample, arguments, in_turn
 
 TERM_BYTES = 64 * 1024
 EVIDENCE_BYTES = 128 * 1024
 
-# The rule that the procedure is.
+# The options that select the procedure.
 KEYWORD = ["keyword", "--filter", "lexical", "--breadth", "requirement"]
 
-# Name, query, terms in order of importance: for the Linux sources.
+# Name, query, and terms in order of importance, for the Linux sources.
 SETS = [
     (
         "broad terms",
@@ -45,18 +45,18 @@ SETS = [
 
 
 class Procedure:
-    """The requirement's procedure, with its process times added up."""
+    """The requirement's procedure. Collects the samples of its processes."""
 
     def __init__(self, bench, rg):
         self.bench, self.rg = bench, rg
         self.samples = []
 
     def ripgrep(self, terms):
-        """The bytes that ripgrep prints for `terms`; none if nothing matches."""
+        """Returns the number of bytes that ripgrep prints for `terms`, 0 if nothing matches."""
         options = ["--no-config", "-C", "10", "-i", "--line-number", "--with-filename"]
         patterns = [argument for term in terms for argument in ("-e", term)]
         self.samples.append(self.bench.run([self.rg, *options, *patterns]))
-        # The procedure measures text: what is not UTF-8 counts as the replacement character.
+        # The procedure measures decoded text, in which invalid UTF-8 becomes the replacement character.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         size = 0
         with open(self.bench.output(), "rb") as output:
@@ -65,9 +65,9 @@ class Procedure:
         return size + len(decoder.decode(b"", final=True).encode())
 
     def run(self, terms):
-        """What becomes of each term, and the bytes of evidence for those that are kept."""
-        alone = {term: self.ripgrep([term]) for term in terms}
-        usable = [term for term in terms if alone[term] <= TERM_BYTES]
+        """Returns the fate of each term, and the bytes of evidence for the kept terms."""
+        sizes = {term: self.ripgrep([term]) for term in terms}
+        usable = [term for term in terms if sizes[term] <= TERM_BYTES]
         fates = {term: "dropped" if term in usable else "too_broad" for term in terms}
         evidence = 0
         while usable:
@@ -76,13 +76,13 @@ class Procedure:
                 break
             usable.pop()
         fates.update((term, "kept") for term in usable)
-        # A term without a match adds nothing to the evidence; forage calls it by its name.
-        fates.update((term, "no_hits") for term in terms if alone[term] == 0)
+        # A term without a match adds nothing to the evidence. Forage reports it with its own fate.
+        fates.update((term, "no_hits") for term in terms if sizes[term] == 0)
         return fates, evidence if usable else 0
 
 
 def procedure_sample(bench, rg, terms):
-    """One run of the procedure as one sample. Only the processes count, not what is done here in between."""
+    """Runs the procedure and returns one sample. Only the processes count, not the work of this script."""
     procedure = Procedure(bench, rg)
     procedure.run(terms)
     samples = procedure.samples
@@ -95,7 +95,7 @@ def procedure_sample(bench, rg, terms):
 
 
 def check(bench, options, query, terms):
-    """Compares the decisions. Gives the number of ripgrep runs, the fates, the evidence's bytes, and what differs."""
+    """Compares the decisions. Returns the number of ripgrep runs, the fates, the bytes of evidence, and the differences."""
     procedure = Procedure(bench, options.rg)
     fates, evidence = procedure.run(terms)
     bench.run([options.forage, *KEYWORD, "--json", query, *terms], "records")
@@ -127,9 +127,9 @@ def main():
             results.differ(name, "\n  " + "\n  ".join(differences))
             continue
         for fate in ("kept", "dropped", "too_broad", "no_hits"):
-            of_this_fate = ", ".join(f"`{term}`" for term in terms if fates[term] == fate)
-            if of_this_fate:
-                fate_rows.append([name, fate.replace("_", " "), of_this_fate])
+            matching = ", ".join(f"`{term}`" for term in terms if fates[term] == fate)
+            if matching:
+                fate_rows.append([name, fate.replace("_", " "), matching])
         command = [options.forage, *KEYWORD, query, *terms]
         series = in_turn(
             options.runs,

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Times a program on the library and `forage call grep_search`, with the same index, after checking that both find the same lines.
+"""Compares the time of a program that uses the library with `forage call grep_search`, after checking that both find the same lines.
 
-The program is `cargo build --release --package forage-tools --example grep`. The index is that of the user's cache directory;
-`forage index build` has to have made it. Both are started anew for each search.
+Build the program with `cargo build --release --package forage-tools --example grep`. Both use the index in the user's cache
+directory, which you must create with `forage index build`. Each search starts a new process.
 """
 
 import argparse
 import json
 import sys
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, arguments, in_turn, program
 
 # For the Linux sources.
@@ -41,15 +41,15 @@ def main():
     results = Results("library", bench, options, "search", "found", programs=[options.forage])
     for name, pattern in PATTERNS:
         request = json.dumps({"pattern": pattern, "context_lines": 0})
-        ours, command = [example, ".", pattern], [options.forage, "call", "grep_search", "--json", request]
-        bench.run(ours, "library")
+        library, command = [example, ".", pattern], [options.forage, "call", "grep_search", "--json", request]
+        bench.run(library, "library")
         bench.run(command, "command")
         found = lines_of_library(bench.output("library").read_text(errors="replace"))
         expected = lines_of_command(bench.output("command").read_text(errors="replace"))
         if found != expected:
             results.differ(name, f"{found[1]} of the library, {expected[1]} of the command")
             continue
-        commands = {"library": lambda c=ours: bench.run(c), "command": lambda c=command: bench.run(c)}
+        commands = {"library": lambda c=library: bench.run(c), "command": lambda c=command: bench.run(c)}
         results.add(name, found[1], in_turn(options.runs, commands), "library")
     return results.end()
 

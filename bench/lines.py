@@ -38,7 +38,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from long_queries import check_out, clone_of, git, is_source, query_of
 
 # A definition that is longer is narrowed to so many lines before and after each change in it.

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 
 # Levels of a listing, more than any project has.
 LEVELS = 20

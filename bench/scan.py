@@ -10,7 +10,7 @@ import re
 import sys
 from itertools import zip_longest
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from measure import Bench, Results, arguments, in_turn
 
 EIGHT_TERMS = "page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan"

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 
 LANGUAGES = {
     ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".py": "python", ".ts": "typescript", ".tsx": "typescriptreact",

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from keywords import SETS, Procedure, procedure_sample
 from measure import Bench, Results, Sample, arguments, in_turn, program
 from scan import EIGHT_TERMS, difference

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # nothing is left behind in the sources
+sys.dont_write_bytecode = True  # no bytecode files in the sources
 from mcp import INITIALIZE, INITIALIZED, message
 
 # Seconds: what a call may take beyond its deadline, and of processors after a cancellation.
