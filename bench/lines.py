@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Which lines the fixes of `long_queries.json` are about, and how many of them an answer shows.
+"""Determines the relevant lines of the fixes in `long_queries.json`, and how many of them an answer shows.
 
-The gold lines of a fix are the whole definitions that enclose what it changes. No parser of ours has a part in it: where
-a definition begins is what `git diff -W` takes for it (git's drivers by language, and patterns here for the languages
-that git has none for), where it ends is told by indentation and closing brackets. `-W` itself goes on to the next
-beginning, over the comment of what follows, and takes what precedes for what encloses; what it gives is not used as it is.
+The gold lines of a fix are the whole definitions that enclose its changes. We do not use our own parsers for this. The start
+of a definition is what `git diff -W` considers one (by git's drivers for languages, and patterns in this file for languages
+without a driver). The end follows from indentation and closing brackets. We do not use the output of `-W` itself: it
+continues to the next start, including that definition's comment, and treats any preceding definition as the enclosing one.
 
-    lines.py sets  LIST --clones DIR --checkouts DIR    checks the revisions out, prints query sets with lines
-    lines.py answers SETS CHECKOUTS --program PROGRAM --tokens N [--way WAY] --tokenizer COMMAND    asks, prints answers
-    lines.py score NAME=FILE… --sets SETS               prints what answers amount to
+    lines.py sets  LIST --clones DIR --checkouts DIR    checks out the revisions, prints query sets with lines
+    lines.py answers SETS CHECKOUTS --program PROGRAM --tokens N [--way WAY] --tokenizer COMMAND    runs the queries, prints answers
+    lines.py score NAME=FILE… --sets SETS               prints the scores of answers
 
-The sets are those of `long_queries.py sets` with two more keys for each query, both by path and in lines of the file as
-it is at the revision that is checked out: `lines` has the first and last lines of the gold, `edits` the lines that the
-fix removes or changes, and the line before what it inserts. The gold is what encloses an edit at the revision; where no
-edit of a definition is there yet, it is those lines of the definition that are. A change of imports counts for nothing,
-nor does the insertion of a whole definition: neither is inside of anything that was there.
+The sets have the format of `long_queries.py sets` with two more keys for each query. Both contain line numbers by path, for
+the file at the revision of the checkout: `lines` has the first and last lines of the gold ranges, and `edits` has the lines
+that the fix removes or changes, and the line before each insertion. The gold is the definition that encloses an edit at the
+revision. If no edited line of a definition exists yet, it is the existing lines of the definition. Changes of imports and
+insertions of whole definitions do not count, because no existing definition encloses them.
 
-The ways: `code` is `forage rank --code=N`, `default` what `search_index` answers to the query alone, `lines` is `forage rank`, `whole` are whole files in the order of the ranking;
-`codegraph` is `codegraph explore` (npm: @colbymchenry/codegraph), which is given an index of each checkout that is removed
-again, and `probe` is `probe search --max-tokens N` (npm: @probelabs/probe), whose query are the words of the question.
-The tokenizer reads texts with NUL between them and prints the tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of
-npm); what is beyond N tokens counts as not shown.
+The ways: `code` is `forage rank --code=N`, `default` is the answer of `search_index` to the query alone, `lines` is `forage
+rank`, and `whole` means whole files in ranking order. `codegraph` is `codegraph explore` (npm: @colbymchenry/codegraph) with an
+index of each checkout, which is removed afterwards. `probe` is `probe search --max-tokens N` (npm: @probelabs/probe) with the
+words of the question as its query. The tokenizer reads texts separated by NUL, and prints the number of tokens of each on a line
+(OpenAI's o200k: `gpt-tokenizer` of npm). Text beyond N tokens counts as not shown.
 
 FILE has a list of {"set", "commit", "files": [path…], "shown": {path: [[first, last]…]}, "tokens"}.
 """
@@ -41,21 +41,21 @@ import tempfile
 sys.dont_write_bytecode = True  # no bytecode files in the sources
 from long_queries import check_out, clone_of, git, is_source, query_of
 
-# A definition that is longer is narrowed to so many lines before and after each change in it.
-MOST_LINES, AROUND = 200, 100
-# A type without long members is gold as a whole up to so many lines.
-WHOLE_TYPE = 60
-# Lines before and after a change outside of definitions that are gold at most.
-NEIGHBOURS = 20
-# Lines between two ranges that are one.
+# Maximum lines of a definition. In a longer one, the gold is AROUND lines before and after each change.
+MAX_LINES, AROUND = 200, 100
+# Maximum lines of a type that is gold as a whole.
+MAX_TYPE_LINES = 60
+# Maximum gold lines before and after a change outside of definitions.
+NEIGHBORS = 20
+# Maximum lines between two ranges that are merged.
 GAP = 2
-# Share of the changed lines that must be there at the revision.
+# Minimum share of the changed lines that exist at the revision.
 SHARE_MAPPED = 0.6
-# Lines between a shown line and a changed one that counts as seen.
+# Maximum distance from a shown line to a changed line that counts as seen.
 NEAR = 3
 RESAMPLES = 10_000
 
-# Suffixes of git's own drivers, and of those below.
+# File name suffixes by driver, for git's own drivers and the ones below.
 DRIVERS = {
     "bash": "bash sh",
     "cpp": "c m",
@@ -76,10 +76,10 @@ DRIVERS = {
     "swift": "swift",
     "typescript": "js jsx mjs mts ts tsx vue",
 }
-# Extended regular expressions of POSIX, by line; what a line with `!` matches is no beginning.
+# POSIX extended regular expressions, one per line. A match of a line with `!` does not start a definition.
 CONTROL = r"!^[ \t]*(if|else|for|while|do|switch|case|catch|return|throw|try|new|await|yield|delete|typeof|defer|guard|repeat)([^A-Za-z0-9_]|$)"
 PATTERNS = {
-    # git's `cpp` knows what starts a line, and not the members of a class.
+    # git's `cpp` only knows definitions at the start of a line, but not the members of a class.
     "cxx": "\n".join(
         [
             r"!^[ \t]*[A-Za-z_][A-Za-z_0-9]*:[ \t]*($|/[/*])",
@@ -95,7 +95,7 @@ PATTERNS = {
             CONTROL,
             r"^[ \t]*((export|default|declare|abstract|async)[ \t]+)*(class|interface|enum|namespace|module|type|function\*?)[ \t].*$",
             r"^(export[ \t]+)?(const|let|var)[ \t].*$",
-            # Methods, and what is a function by its value.
+            # Methods, and variables whose values are functions.
             r"^[ \t]+((public|private|protected|static|override|readonly|abstract|async|get|set|\*)[ \t]*)*[#A-Za-z_$][A-Za-z0-9_$]*(<[^()]*>)?\([^;]*$",
             r"^[ \t]+((public|private|protected|static|override|readonly)[ \t]+)*[#A-Za-z_$][A-Za-z0-9_$]*[ \t]*(:[^=]*)?=[ \t]*(async[ \t]*)?(function|\(|[a-z]+ =>).*$",
         ]
@@ -107,7 +107,7 @@ PATTERNS = {
             r"^[ \t]*((@[A-Za-z]+(\([^)]*\))?|[a-z]+(\([a-z]+\))?)[ \t]+)*var[ \t].*\{[ \t]*$",
         ]
     ),
-    # A signature begins a function, its equations follow.
+    # A function starts with its signature. The equations follow.
     "haskell": "\n".join(
         [
             r"!^(where|module|import|else|then|in|of|do)([^A-Za-z0-9_']|$)",
@@ -118,16 +118,16 @@ PATTERNS = {
     "scala": r"^[ \t]*((@[A-Za-z]+(\([^)]*\))?|[a-z]+(\[[A-Za-z]+\])?)[ \t]+)*(def|class|object|trait)[ \t].*$",
     "erlang": r"^[a-z][A-Za-z0-9_@]*\(.*$",
 }
-# What ends where its lines are no longer indented, and not with a bracket or a word.
+# Languages in which a definition ends where the indentation ends, without a bracket or keyword.
 INDENTED = {"haskell", "python"}
 
-# What has definitions inside.
+# Definitions that contain definitions.
 TYPE = re.compile(
     r"\s*(?:(?:@[\w.]+(?:\([^)]*\))?|(?:pub|private|protected|package)\s*[(\[][\w\s:.]*[)\]]|template\s*<.*>|unsafe|[a-z]+)\s+)*?"
     r"(?:(?:class|interface|trait|impl|object|extension|protocol|actor|instance|record|defmodule|defimpl|defprotocol)\b(?!\s*[=(:.,;])"
     r"|impl\s*<|(?:struct|enum|union)\b[^()]*(?:\{|$)|type\s+\w+(?:\[.*\])?\s+(?:struct|interface)\b)"
 )
-# What has a file inside, more or less.
+# Definitions that can contain a whole file.
 SPACE = re.compile(r"\s*(?:(?:pub|export|declare|inline|template)\s+)*(?:namespace|module|mod|package)\b|extern\s*\"")
 IMPORT = re.compile(
     r"\s*(?:#\s*(?:include|import|pragma once)|#\[macro_use\]|(?:pub(?:\([\w\s:]+\))?\s+)?use\s|import\b|from\s+\S+\s+import\b|"
@@ -135,8 +135,8 @@ IMPORT = re.compile(
     r"export\s+(?:\*|\{[^}]*\}?)\s*(?:from\b.*)?$|\}\s*from\b)"
 )
 OPENS = re.compile(r"(?:[\[{(]|\bdo|->|=>)(?:\s*\|[^|]*\|)?\s*(?://.*|#.*|/\*.*)?$")
-# A line that is no further indented than the beginning and goes on with it all the same.
-GOES_ON = re.compile(
+# A line that continues a definition without being indented more than its start.
+CONTINUES = re.compile(
     r"\s*(?:[{(\[]|\)\s*\S|[}\]]\s*(?:[(.]|else\b|catch\b|finally\b|while\b|rescue\b)|(?:else|elsif|elif|rescue|ensure|catch|"
     r"after|where|throws)\b|:|->|=>|&&|\|\||(?:public|private|protected)\s*:|#\s*(?:if|else|elif|endif|define|undef|pragma)|"
     r"\w+:\s*$|//|/\*|\*)"
@@ -149,19 +149,19 @@ Change = collections.namedtuple("Change", "first count text")
 
 
 def driver_of(path):
-    """git's driver for a file, or ours."""
+    """Returns git's driver for a file, or ours."""
     suffix = path.rsplit(".", 1)[-1].lower()
     return next((driver for driver, suffixes in DRIVERS.items() if suffix in suffixes.split()), "cpp")
 
 
 def whole_lines(pattern):
-    """A pattern as git wants it: with tabs as such, and what it shows (the whole line) as the first group."""
+    """Converts a pattern for git: with literal tabs, and with the whole line as the first group, which git shows."""
     lines = pattern.replace(r"\t", "\t").split("\n")
     return "\n".join(line if line.startswith("!") else f"^({line[1:]})" for line in lines)
 
 
 def settings(directory):
-    """Options of git by which it knows the drivers."""
+    """Returns the options of git that define the drivers."""
     attributes = os.path.join(directory, "attributes")
     with open(attributes, "w") as file:
         for driver, suffixes in DRIVERS.items():
@@ -171,13 +171,13 @@ def settings(directory):
 
 
 def lines_of(directory, commit, path):
-    """The lines of a file as git counts them."""
+    """Returns the lines of a file as git counts them."""
     text = git(directory, "cat-file", "blob", f"{commit}:{path}")
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def hunks(directory, before, after, path):
-    """What changes from one commit to another: the first line and how many, of both sides, and the new lines."""
+    """Returns the changes between two commits: the first line and the count of both sides, and the new lines."""
     options = ["-U0", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--text", "--histogram"]
     found = []
     for line in git(directory, "diff", *options, before, after, "--", path).split("\n"):
@@ -190,10 +190,10 @@ def hunks(directory, before, after, path):
     return found
 
 
-def beginnings(lines, driver, options, scratch):
-    """Numbers of the lines at which a definition begins for git.
+def starts_of(lines, driver, options, scratch):
+    """Returns the numbers of the lines at which git sees the start of a definition.
 
-    It says of each hunk which beginning is the last before it, so there is a hunk after each line.
+    git prints the last start before each hunk, so we create a hunk after each line.
     """
     suffix = DRIVERS[driver].split()[0]
     before, after = (os.path.join(scratch, f"{side}.{suffix}") for side in ("before", "after"))
@@ -211,13 +211,13 @@ def beginnings(lines, driver, options, scratch):
 
 
 def indent_of(line):
-    """Columns before the first letter."""
+    """Returns the number of columns before the first letter."""
     line = line.expandtabs(8)
     return len(line) - len(line.lstrip())
 
 
 class File:
-    """The definitions of a file. Lines are counted from 1."""
+    """The definitions of a file. Line numbers start with 1."""
 
     def __init__(self, lines, driver, starts):
         self.lines, self.driver = [None, *lines], driver
@@ -229,18 +229,18 @@ class File:
             self.definitions.append(Definition(self.lead_of(start, known), start, self.end_of(start, kind), kind))
 
     def is_blank(self, number):
-        """Whether there is nothing in a line, or no line."""
+        """Returns whether a line is blank or does not exist."""
         return not 0 < number < len(self.lines) or not self.lines[number].strip()
 
     def lead_of(self, start, known):
-        """The first line of comments and the like that belong to a beginning."""
+        """Returns the first line of the comments and attributes that belong to a start."""
         indent, number = indent_of(self.lines[start]), start
         while not self.is_blank(number - 1):
             line = self.lines[number - 1]
             if indent_of(line) < indent or CLOSES.match(line) and not re.match(r"\s*[)\]]", line):
                 break
             if not COMMENT.match(line):
-                # A type or a template's head alone in its line is a part of what follows; a statement isn't.
+                # A type or a template head on a line of its own belongs to the definition. A statement doesn't.
                 if number - 1 in known or re.search(r"[;{},:\\]\s*$", line) or indent_of(line) != indent:
                     break
                 if self.driver not in ("cpp", "cxx", "scala"):
@@ -249,15 +249,15 @@ class File:
         return number
 
     def end_of(self, start, kind):
-        """The last line of what begins at one."""
+        """Returns the last line of the definition that starts at a line."""
         first, lines = self.lines[start], self.lines
         indent, last = indent_of(first), start
         ends_by_indent = self.driver in INDENTED
         opened = not ends_by_indent and bool(OPENS.search(first))
-        # A list of parameters that is alone opened may end inside of a line: `;` is the end of such a declaration.
+        # If only a parameter list is open, it can end inside of a line. Then `;` ends the declaration.
         body = opened and not re.search(r"\($", first.rstrip())
         if self.driver == "ruby":
-            # A method with `=` has no end (`def a = 1`), nor one that ends in its line.
+            # A method with `=` has no `end` (`def a = 1`), nor has a method on one line.
             opened = opened or bool(re.match(r"\s*(?:\w+\s+)*?(?:def|class|module|begin|case|if|unless|while)\b", first))
             opened = opened and not re.search(r"\bend\s*$|\bdef [\w.?!]+(\(.*\))?\s+=\s", first)
         name = re.match(r"\w[\w']*", first)
@@ -266,7 +266,7 @@ class File:
             if not line.strip():
                 continue
             if indent_of(line) > indent:
-                # What a line has opened is closed further left.
+                # A bracket that a line opens is closed further left.
                 if not ends_by_indent and (found := re.search(r"[{(]\s*$|\bdo\s*$", line)):
                     opened, body = True, body or found.group()[0] != "("
                 last = number
@@ -279,23 +279,23 @@ class File:
                     break
                 continue
             if re.search(r"\\\s*$", lines[number - 1]):
-                # The rest of a macro inside of a function.
+                # The continuation of a macro inside of a function.
                 last = number
                 continue
             after = next((lines[later] for later in range(number + 1, len(lines)) if lines[later].strip()), "")
             if CLOSES.match(line):
                 # `) {`, `} else {`, and `): int` with `{` in the next line.
-                body_follows = GOES_ON.match(line) and indent_of(line) == indent and re.match(r"\s*\{\s*$", after)
+                body_follows = CONTINUES.match(line) and indent_of(line) == indent and re.match(r"\s*\{\s*$", after)
                 if OPENS.search(line) and not re.match(r"\s*end\b", line) or body_follows:
                     opened, last = True, number
                     continue
                 if re.match(r"\s*\)\s*$", line) and re.match(r"\s*\{\s*$", after):
                     last = number
                     continue
-                # Only what was opened is closed: else the line belongs to what is around.
+                # Only an open bracket can be closed. Otherwise the line belongs to the enclosing definition.
                 return number if opened and indent_of(line) == indent else last
             if opened and (body or not re.search(r";\s*(//.*|/\*.*)?$", lines[last])):
-                # Labels, conditions of a preprocessor, text of several lines.
+                # Labels, preprocessor conditions, or multi-line strings.
                 last = number
                 continue
             if indent_of(line) < indent or re.search(r"[;}]\s*$", lines[last]):
@@ -310,21 +310,21 @@ class File:
         return last
 
     def around(self, number, inserted=None):
-        """What encloses a line or, with lines that are inserted after it, that place: the outermost function, or the
-        innermost type that has none."""
+        """Returns the definition that encloses a line or, with `inserted` lines after it, the position of the insertion.
+        This is the outermost function, or else the innermost type."""
         found = None
         for definition in self.definitions:
             if inserted is None:
                 inside = definition.lead <= number <= definition.last
             elif self.driver in INDENTED:
-                # Where it ends is told by what is inserted.
+                # The inserted lines determine where the definition ends.
                 indents = [indent_of(line) for line in inserted if line.strip()]
                 at_end = bool(indents) and indents[0] > indent_of(self.lines[definition.first])
                 if self.driver == "haskell" and indents and indents[0] == 0:
-                    at_end = self.clause(definition, inserted)
+                    at_end = self.is_equation(definition, inserted)
                 inside = definition.lead <= number < definition.last or number == definition.last and at_end
                 if not inside and at_end and definition.last < number:
-                    inside = all(self.is_blank(between) for between in range(definition.last + 1, number + 1))
+                    inside = all(self.is_blank(line) for line in range(definition.last + 1, number + 1))
             else:
                 inside = definition.lead <= number < definition.last
             if inside and definition.kind == "function":
@@ -333,34 +333,34 @@ class File:
                 found = definition
         return found
 
-    def clause(self, definition, inserted):
-        """Whether a line that is inserted is one more equation of a function."""
+    def is_equation(self, definition, inserted):
+        """Returns whether an inserted line is another equation of a function."""
         name = re.match(r"\w[\w']*", self.lines[definition.first])
         return bool(name) and any(re.match(re.escape(name.group()) + r"(?![\w'])", line) for line in inserted)
 
     def paragraph(self, number, within=None):
-        """Lines around one without a blank one, and without definitions that it isn't in."""
+        """Returns the range around a line that is bounded by blank lines and other definitions."""
         first = last = number
         low, high = (within.lead, within.last) if within else (1, len(self.lines) - 1)
         functions = [known for known in self.definitions if known.kind == "function"]
-        taken = lambda at: any(known.lead <= at <= known.last and not known.lead <= number <= known.last for known in functions)
-        while first > low and not self.is_blank(first - 1) and not taken(first - 1) and number - first < NEIGHBOURS:
+        is_other = lambda line: any(known.lead <= line <= known.last and not known.lead <= number <= known.last for known in functions)
+        while first > low and not self.is_blank(first - 1) and not is_other(first - 1) and number - first < NEIGHBORS:
             first -= 1
-        while last < high and not self.is_blank(last + 1) and not taken(last + 1) and last - number < NEIGHBOURS:
+        while last < high and not self.is_blank(last + 1) and not is_other(last + 1) and last - number < NEIGHBORS:
             last += 1
         return first, last
 
     def member(self, number, inserted=False):
-        """What encloses a line in a type, or in nothing, by indentation alone: what git knows no beginning of. Nothing
-        when that is a line that stands for itself."""
+        """Returns the definition that encloses a line in a type or at the top level, by indentation alone, for definitions
+        that git does not know. Returns nothing if it has only one line."""
         within = [known for known in self.definitions if known.kind != "function" and known.first < number < known.last]
         level = 0
         if within:
             outer = within[-1]
             indents = [
-                indent_of(self.lines[at])
-                for at in range(outer.first + 1, outer.last)
-                if not self.is_blank(at) and not re.match(r"\s*[\w ]+:\s*$", self.lines[at])
+                indent_of(self.lines[line])
+                for line in range(outer.first + 1, outer.last)
+                if not self.is_blank(line) and not re.match(r"\s*[\w ]+:\s*$", self.lines[line])
             ]
             level = min((indent for indent in indents if indent > indent_of(self.lines[outer.first])), default=0)
         start = number
@@ -377,14 +377,14 @@ class File:
         return Definition(self.lead_of(start, set()), start, last, "function")
 
     def encloses(self, number, inserted=None):
-        """What encloses a line or a place, as git has it or by indentation."""
+        """Returns the definition that encloses a line or an insertion, by git's starts or by indentation."""
         found = self.around(number, inserted)
         if found is None or found.kind == "type":
             found = self.member(number, inserted is not None) or found
         return found
 
     def owner(self, number):
-        """The line that one is under, by indentation."""
+        """Returns the top-level line above a line, by indentation."""
         while number > 1 and (indent := indent_of(self.lines[number])):
             above = number - 1
             comment = re.compile(r"\s*(?:--|//|#\s|\{-)")
@@ -398,7 +398,7 @@ class File:
         return self.lines[number]
 
     def is_head(self, number, text):
-        """Whether a change outside of functions is one of imports, exports or a copyright."""
+        """Returns whether a change outside of functions affects imports, exports or a copyright notice."""
         written = [line for line in text if line.strip()]
         if written and all(IMPORT.match(line) or COMMENT.match(line) for line in written) and any(map(IMPORT.match, written)):
             return True
@@ -409,29 +409,29 @@ class File:
         owner = self.owner(number)
         if self.driver == "haskell" and re.match(r"module\b|\{-#", owner):
             return True
-        # What follows an import in its own column is no part of it.
+        # A line after an import in the same column is not part of it.
         return bool(IMPORT.match(owner)) and (owner is self.lines[number] and not written or owner is not self.lines[number])
 
 
 def edits_of(file, changes, counts):
-    """Lines that a fix removes or changes, and the line before what it inserts, without what counts for nothing."""
+    """Returns the lines that a fix removes or changes, and the lines before its insertions, without changes that do not count."""
     edits = set()
     for change in changes:
         if not change.count:
-            at = change.first
-            definition = file.encloses(at, change.text) if at else None
+            position = change.first
+            definition = file.encloses(position, change.text) if position else None
             if definition is None or definition.kind == "type":
-                if not at or file.is_head(at, change.text):
+                if not position or file.is_head(position, change.text):
                     counts["imports and the like"] += 1
                     continue
-                # After a definition comes another. After a field or an entry of a list comes a part of the same thing.
-                before = file.encloses(at)
-                if file.is_blank(at) or before and before.kind == "function" or CLOSES.match(file.lines[at]):
+                # An insertion after a definition is a new definition. After a field or a list entry, it is part of the same object.
+                before = file.encloses(position)
+                if file.is_blank(position) or before and before.kind == "function" or CLOSES.match(file.lines[position]):
                     counts["insertions between definitions"] += 1
                     continue
-            while at > 1 and file.is_blank(at):
-                at -= 1
-            edits.add(at)
+            while position > 1 and file.is_blank(position):
+                position -= 1
+            edits.add(position)
             continue
         for number in range(change.first, change.first + change.count):
             if file.is_blank(number):
@@ -445,16 +445,16 @@ def edits_of(file, changes, counts):
 
 
 def gold_of(file, numbers):
-    """Ranges of what encloses lines, and for each which of the lines."""
+    """Returns the ranges of the definitions that enclose lines, with these lines."""
     inside, ranges = collections.defaultdict(list), collections.defaultdict(list)
     for number in sorted(numbers):
         definition = file.encloses(number)
-        if definition is None or definition.kind == "type" and definition.last - definition.lead >= WHOLE_TYPE:
+        if definition is None or definition.kind == "type" and definition.last - definition.lead >= MAX_TYPE_LINES:
             ranges[file.paragraph(number, definition)].append(number)
         else:
             inside[definition].append(number)
     for definition, within in inside.items():
-        if definition.last - definition.lead < MOST_LINES:
+        if definition.last - definition.lead < MAX_LINES:
             ranges[(definition.lead, definition.last)] += within
             continue
         for number in within:
@@ -463,19 +463,19 @@ def gold_of(file, numbers):
 
 
 def mapping(directory, before, revision, path, length):
-    """For lines of the file before a fix those of the revision."""
-    known, at, shift = {}, 1, 0
+    """Maps lines of the file before a fix to lines at the revision."""
+    known, position, shift = {}, 1, 0
     for first, count, other, other_count, _ in hunks(directory, before, revision, path):
         start = first if count else first + 1
-        known.update((number, number + shift) for number in range(at, start))
-        at = start + count
-        shift = (other + other_count if other_count else other + 1) - at
-    known.update((number, number + shift) for number in range(at, length + 1))
+        known.update((number, number + shift) for number in range(position, start))
+        position = start + count
+        shift = (other + other_count if other_count else other + 1) - position
+    known.update((number, number + shift) for number in range(position, length + 1))
     return known
 
 
 def ranges_of(numbers, lines):
-    """First and last lines of runs, those that are near each other as one, without blank lines at the ends."""
+    """Returns the first and last lines of ranges. Merges nearby ranges, and trims blank lines."""
     is_blank = lambda number: not lines[number - 1].strip()
     ranges = []
     for number in sorted(numbers):
@@ -492,21 +492,21 @@ def ranges_of(numbers, lines):
 
 
 def lines_of_fix(directory, revision, commit, targets, options, scratch, counts):
-    """Gold lines and edits at the revision, and the share of the edits that are there."""
+    """Returns the gold lines and edits at the revision, and the share of edits that exist there."""
     lines, edits, total, mapped = {}, {}, 0, 0
     for path in filter(is_source, targets):
         old = lines_of(directory, commit + "^1", path)
         driver = driver_of(path)
         changes = [Change(first, count, text) for first, count, _, _, text in hunks(directory, commit + "^1", commit, path)]
-        file = File(old, driver, beginnings(old, driver, options, scratch))
+        file = File(old, driver, starts_of(old, driver, options, scratch))
         changed = edits_of(file, changes, counts)
         known = mapping(directory, commit + "^1", revision, path, len(old))
         here = sorted({known[number] for number in changed if number in known})
         total += len(changed)
         mapped += sum(number in known for number in changed)
-        # The whole definition as it is at the revision. Where no changed line of one is there, what is there of it.
+        # The whole definition at the revision. If none of its changed lines exist, the lines that do.
         new = lines_of(directory, revision, path)
-        whole = gold_of(File(new, driver, beginnings(new, driver, options, scratch)), here)
+        whole = gold_of(File(new, driver, starts_of(new, driver, options, scratch)), here)
         gold = {number for first, last in whole for number in range(first, last + 1)}
         for (first, last), numbers in gold_of(file, changed).items():
             if not any(number in known for number in numbers):
@@ -520,12 +520,12 @@ def lines_of_fix(directory, revision, commit, targets, options, scratch, counts)
 
 
 def size_of(ranges):
-    """How many lines there are in the ranges of a task."""
+    """Returns the number of lines in the ranges of a task."""
     return sum(last - first + 1 for known in ranges.values() for first, last in known)
 
 
 def make_sets(options):
-    """Turns commits into query sets with lines, and revisions into checkouts."""
+    """Converts commits to query sets with lines, and revisions to checkouts."""
     sets, sizes, counts = [], collections.defaultdict(list), collections.Counter()
     with open(options.list) as file:
         known = json.load(file)
@@ -535,7 +535,7 @@ def make_sets(options):
             name = entry["name"]
             directory = clone_of(options.clones, name)
             if not os.path.isdir(directory):
-                print(f"{name}: no clone, left out", file=sys.stderr)
+                print(f"{name}: skipped because there is no clone", file=sys.stderr)
                 continue
             check_out(directory, entry["revision"], os.path.join(options.checkouts, name))
             queries, unmapped, empty = [], 0, 0
@@ -548,8 +548,8 @@ def make_sets(options):
                     unmapped += 1
                 else:
                     query = query_of(git(directory, "log", "-1", "--format=%B", commit), targets)
-                    described = {"query": query, "relevant": targets, "secondary": [], "category": "lines", "commit": commit}
-                    queries.append({**described, "lines": lines, "edits": edits})
+                    fields = {"query": query, "relevant": targets, "secondary": [], "category": "lines", "commit": commit}
+                    queries.append({**fields, "lines": lines, "edits": edits})
             here = [size_of(query["lines"]) for query in queries]
             sizes[entry["language"]] += here
             print(
@@ -557,16 +557,16 @@ def make_sets(options):
                 f"median gold lines {statistics.median(here) if here else '-'}",
                 file=sys.stderr,
             )
-            kept = {key: entry[key] for key in ("name", "language", "url", "revision")}
-            sets.append({**kept, "benchmark_root": None, "queries": queries})
+            fields_of_entry = {key: entry[key] for key in ("name", "language", "url", "revision")}
+            sets.append({**fields_of_entry, "benchmark_root": None, "queries": queries})
     for language, here in [*sorted(sizes.items()), ("all", [size for sizes_of in sizes.values() for size in sizes_of])]:
         print(f"{language}: {len(here)} queries, median gold lines {statistics.median(here) if here else '-'}", file=sys.stderr)
-    print("changes: " + ", ".join(f"{count} {what}" for what, count in counts.most_common()), file=sys.stderr)
+    print("changes: " + ", ".join(f"{count} {reason}" for reason, count in counts.most_common()), file=sys.stderr)
     json.dump(sets, sys.stdout, indent=1)
 
 
 def numbers_of(ranges):
-    """The lines of several ranges, with their paths."""
+    """Returns the lines of several ranges, with their paths."""
     return {(path, number) for path, known in ranges.items() for first, last in known for number in range(first, last + 1)}
 
 
@@ -574,8 +574,8 @@ Measures = collections.namedtuple("Measures", "recall precision f1 shown named e
 
 
 def measures(query, answer):
-    """Of one task: recall, precision and F1 of lines, shares of the gold's files that are shown and that are named, and
-    of the changed lines that are seen."""
+    """Returns the measures of a task: recall, precision and F1 of lines, the shares of gold files that are shown and named,
+    and the share of changed lines that are seen."""
     gold, shown = numbers_of(query["lines"]), numbers_of(answer["shown"])
     both = len(gold & shown)
     recall, precision = both / len(gold), both / len(shown) if shown else 0.0
@@ -590,7 +590,7 @@ def measures(query, answer):
 
 
 def mean_of(values):
-    """The mean, 0 of nothing."""
+    """Returns the mean, or 0 without values."""
     values = list(values)
     return sum(values) / len(values) if values else 0.0
 
@@ -601,30 +601,30 @@ CHUNK_LINE = re.compile(r" +(\d+): ")
 
 
 def count_tokens(command, texts):
-    """Tokens of each text."""
-    done = subprocess.run(command, shell=True, input="\0".join(texts).encode(), stdout=subprocess.PIPE, check=True)
-    counted = [int(line.split()[0]) for line in done.stdout.decode().splitlines()]
-    if len(counted) != len(texts):
-        sys.exit(f"the tokenizer counted {len(counted)} of {len(texts)} texts")
-    return counted
+    """Counts the tokens of each text."""
+    process = subprocess.run(command, shell=True, input="\0".join(texts).encode(), stdout=subprocess.PIPE, check=True)
+    counts = [int(line.split()[0]) for line in process.stdout.decode().splitlines()]
+    if len(counts) != len(texts):
+        sys.exit(f"the tokenizer counted {len(counts)} of {len(texts)} texts")
+    return counts
 
 
 def ranked_text(options, root, query):
-    """What `forage rank` prints for an agent, with paths alone for `whole`."""
+    """Returns the output of `forage rank` for an agent. For `whole`, only the paths are used."""
     if options.way == "default":
-        # What an agent gets that asks for nothing but an answer.
+        # The answer that an agent gets without any options.
         command = [options.program, "call", "search_index", json.dumps({"query": query})]
     else:
         arguments = {"code": [f"--code={options.tokens}"], "whole": ["-n", "30"]}.get(options.way, [])
         command = [options.program, "rank", *arguments, "--", query]
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{root}: {done.stderr.decode('utf-8', 'replace')}")
-    return done.stdout.decode("utf-8", "replace")
+    process = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if process.returncode not in (0, 1):
+        sys.exit(f"{root}: {process.stderr.decode('utf-8', 'replace')}")
+    return process.stdout.decode("utf-8", "replace")
 
 
 def shown_as_code(text):
-    """Files that an answer with code names in their order, and for each of its lines the place that it shows, or nothing."""
+    """Returns the files that an answer with code names, in order, and each line with the location that it shows, if any."""
     files, lines, path, number, last, are_names = [], [], None, 0, 0, False
     for line in text.split("\n"):
         place = None
@@ -645,7 +645,7 @@ def shown_as_code(text):
 
 
 def shown_as_lines(root, text):
-    """The same of an answer with single lines."""
+    """Like `shown_as_code`, for an answer with single lines."""
     files, lines = [], []
     for line in text.split("\n"):
         found = CHUNK_LINE.match(line)
@@ -656,7 +656,7 @@ def shown_as_lines(root, text):
 
 
 def whole_files(root, files):
-    """The lines of files, and what each shows."""
+    """Yields the lines of files with their locations."""
     for path in files:
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
             yield path, None
@@ -670,16 +670,16 @@ GRAPH_PLACE = re.compile(r"\(([^():\s]+):\d+\)")
 
 
 def run_peer(command, root, seconds):
-    """What a program prints, nothing where it fails or takes too long."""
+    """Returns the output of a program, or an empty text if it fails or takes too long."""
     try:
-        done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
+        process = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
     except subprocess.TimeoutExpired:
         return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    return process.stdout.decode("utf-8", "replace") if process.returncode == 0 else ""
 
 
 def codegraph_answer(options, root, query):
-    """Files that `codegraph explore` names, and the place that each of its lines shows."""
+    """Returns the files that `codegraph explore` names, and each line with its location."""
     text = run_peer([options.program, "explore", "--", query], root, 300)
     files, lines, path = [], [], None
     for line in text.split("\n"):
@@ -691,7 +691,7 @@ def codegraph_answer(options, root, query):
 
 
 def probe_answer(options, root, query):
-    """The same of `probe search`."""
+    """Like `codegraph_answer`, for `probe search`."""
     words = " ".join(re.findall(r"[A-Za-z0-9_]+", query))
     command = [options.program, "search", "--format", "json", "--max-tokens", str(options.tokens), "--", words, "."]
     text = run_peer(command, root, 300)
@@ -702,14 +702,14 @@ def probe_answer(options, root, query):
         lines.append((path, None))
         first, last = result["lines"]
         code = result["code"].split("\n")
-        # What it leaves out in the middle of a block has no place.
+        # If the middle of a block is left out, we don't know the locations of its lines.
         places = range(first, last + 1) if len(code) == last - first + 1 else []
         lines += itertools.zip_longest(code, [(path, number) for number in places][: len(code)])
     return list(dict.fromkeys(files)), lines
 
 
 def forage_answer(options, root, query):
-    """The same of `forage rank`."""
+    """Like `codegraph_answer`, for `forage rank`."""
     text = ranked_text(options, root, query)
     files, lines = shown_as_code(text) if options.way in ("code", "default") else shown_as_lines(root, text)
     if options.way == "whole":
@@ -721,7 +721,7 @@ ANSWERS = {"codegraph": codegraph_answer, "probe": probe_answer}
 
 
 def ask(options):
-    """Asks every question of some sets."""
+    """Runs every query of the sets, and prints the answers."""
     answers = []
     with open(options.sets) as file:
         known = json.load(file)
@@ -731,10 +731,10 @@ def ask(options):
             subprocess.run([options.program, "init", "."], cwd=root, stdout=subprocess.DEVNULL, check=True)
         for query in entry["queries"]:
             files, lines = ANSWERS.get(options.way, forage_answer)(options, root, query["query"])
-            # With its line feed, as it is in the text.
-            counted = count_tokens(options.tokenizer, [line + "\n" for line, _ in lines] or ["\n"])
+            # Count each line with its line feed, as in the text.
+            counts = count_tokens(options.tokenizer, [line + "\n" for line, _ in lines] or ["\n"])
             shown, tokens = collections.defaultdict(list), 0
-            for (_, place), cost in zip(lines, counted):
+            for (_, place), cost in zip(lines, counts):
                 if tokens + cost > options.tokens:
                     break
                 tokens += cost
@@ -751,17 +751,17 @@ def ask(options):
 
 
 def read_answers(path, tasks):
-    """Answers by set and commit."""
+    """Reads answers by set and commit."""
     with open(path) as file:
         answers = {(answer["set"], answer["commit"]): answer for answer in json.load(file)}
-    strange = sum(task not in tasks for task in answers)
-    if strange:
-        print(f"{path}: {strange} answers to no task, left out", file=sys.stderr)
+    unknown = sum(task not in tasks for task in answers)
+    if unknown:
+        print(f"{path}: {unknown} answers of unknown tasks skipped", file=sys.stderr)
     return {task: answer for task, answer in answers.items() if task in tasks}
 
 
 def score(options):
-    """Prints tables of Markdown, and how sure differences are."""
+    """Prints Markdown tables, and confidence intervals of differences."""
     with open(options.sets) as file:
         tasks = {
             (known["name"], query["commit"]): (known["language"], query)
@@ -770,19 +770,19 @@ def score(options):
         }
     runs = [run.split("=", 1) for run in options.runs]
     answers = [(name, read_answers(path, tasks)) for name, path in runs]
-    # What one was asked and another wasn't, or failed at, counts: that one shows nothing.
-    asked = [task for task in tasks if any(task in known for _, known in answers)]
-    if not asked:
-        sys.exit("no answer is to a task of these sets")
-    if len(asked) < len(tasks):
-        print(f"{len(tasks) - len(asked)} of {len(tasks)} tasks have no answer at all, left out", file=sys.stderr)
-    nothing = {"files": [], "shown": {}}
+    # If only some programs have an answer to a task, the answers of the others count as empty.
+    answered = [task for task in tasks if any(task in known for _, known in answers)]
+    if not answered:
+        sys.exit("no answer belongs to a task of these sets")
+    if len(answered) < len(tasks):
+        print(f"{len(tasks) - len(answered)} of {len(tasks)} tasks skipped because they have no answer", file=sys.stderr)
+    empty = {"files": [], "shown": {}}
     results = []
     for name, known in answers:
-        missing = sum(task not in known for task in asked)
+        missing = sum(task not in known for task in answered)
         if missing:
-            print(f"{name}: {missing} of {len(asked)} tasks without an answer, counted as nothing shown", file=sys.stderr)
-        results.append([measures(tasks[task][1], known.get(task, nothing)) for task in asked])
+            print(f"{name}: {missing} of {len(answered)} tasks without an answer count as empty answers", file=sys.stderr)
+        results.append([measures(tasks[task][1], known.get(task, empty)) for task in answered])
     percent = lambda value: f"{100 * value:.1f}"
     print("| name | tasks | tokens | line recall | precision | F1 | gold files shown | gold files named | edits seen |")
     print("| --- " * 9 + "|")
@@ -792,19 +792,19 @@ def score(options):
         print(f"| {name} | {len(known)} | {tokens:.0f} | " + " | ".join(means) + " |")
     print("\n| language, line recall | tasks | " + " | ".join(name for name, _ in answers) + " |")
     print("| --- | --- |" + " --- |" * len(answers))
-    languages = [tasks[task][0] for task in asked]
+    languages = [tasks[task][0] for task in answered]
     for language in sorted(set(languages)):
-        at = [nth for nth, other in enumerate(languages) if other == language]
-        cells = [percent(mean_of(values[nth].recall for nth in at)) for values in results]
-        print(f"| {language} | {len(at)} | " + " | ".join(cells) + " |")
+        indexes = [index for index, other in enumerate(languages) if other == language]
+        cells = [percent(mean_of(values[index].recall for index in indexes)) for values in results]
+        print(f"| {language} | {len(indexes)} | " + " | ".join(cells) + " |")
     for (name, _), values in zip(answers[1:], results[1:]):
         print()
         compare(answers[0][0], name, results[0], values)
 
 
 def compare(first_name, name, first_values, values):
-    """Prints the differences of one to the first, and where 95 % of samples of tasks have them."""
-    chance, count = random.Random(1), len(values)
+    """Prints the differences to the first answers, with 95 % confidence intervals by bootstrap over tasks."""
+    rng, count = random.Random(1), len(values)
     fields = [("line recall", "recall"), ("F1", "f1"), ("edits seen", "edits")]
     all_differences = [
         [100 * (getattr(after, field) - getattr(before, field)) for before, after in zip(first_values, values)]
@@ -812,10 +812,10 @@ def compare(first_name, name, first_values, values):
     ]
     samples = [[] for _ in fields]
     for _ in range(RESAMPLES):
-        # The same tasks for all three.
-        drawn = chance.choices(range(count), k=count)
+        # Use the same tasks for all three measures.
+        sample = rng.choices(range(count), k=count)
         for differences, means in zip(all_differences, samples):
-            means.append(sum(map(differences.__getitem__, drawn)) / count)
+            means.append(sum(map(differences.__getitem__, sample)) / count)
     for (label, _), differences, means in zip(fields, all_differences, samples):
         means.sort()
         low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
@@ -834,17 +834,17 @@ def main():
     command.add_argument("--clones", required=True)
     command.add_argument("--checkouts", required=True)
     command.set_defaults(run=make_sets)
-    command = commands.add_parser("answers", help="ask forage, or another program")
-    command.add_argument("sets", help="what `sets` printed")
+    command = commands.add_parser("answers", help="run the queries with forage or another program")
+    command.add_argument("sets", help="output of `sets`")
     command.add_argument("checkouts")
     command.add_argument("--program", required=True, help="forage, or another one")
     command.add_argument("--tokens", type=int, default=8000)
     command.add_argument("--way", choices=["code", "default", "lines", "whole", *ANSWERS], default="code")
     command.add_argument("--tokenizer", required=True)
     command.set_defaults(run=ask)
-    command = commands.add_parser("score", help="what answers amount to")
+    command = commands.add_parser("score", help="print the scores of answers")
     command.add_argument("runs", nargs="+", metavar="NAME=FILE")
-    command.add_argument("--sets", required=True, help="what `sets` printed")
+    command.add_argument("--sets", required=True, help="output of `sets`")
     command.set_defaults(run=score)
     options = parser.parse_args()
     options.run(options)

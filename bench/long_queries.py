@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Long queries (as long as a bug report) with known answers, and raw BM25 to compare with.
+"""Creates long queries (as long as a bug report) with known answers, and ranks them with raw BM25 for comparison.
 
-The queries are messages of commits that fix something; the answers are the source files that the fix changes, in the
-tree as it was at one revision before all of them. No text of theirs is kept here: `long_queries.json` has revisions,
-commits and paths, and the rest is made from clones. None of the repositories is one that weights were fitted on.
-`long_queries_check.json` has other commits of the same repositories (`make --without long_queries.json`): what is chosen
-by looking at the first list is told by the second.
+The queries are messages of commits that fix a bug. The answers are the source files that the fix changes, in the tree at one
+revision before all of the commits. This directory contains no texts of the projects: `long_queries.json` has revisions,
+commits and paths, and the rest comes from clones. No weight was fitted on any of these repositories.
+`long_queries_check.json` has other commits of the same repositories (`make --without long_queries.json`), as a test set for
+decisions that were based on the first list.
 
-    long_queries.py make   --clones DIR [--without FILE]            chooses commits, prints a list as long_queries.json
-    long_queries.py sets   LIST --clones DIR --checkouts DIR        checks the revisions out, prints query sets
+    long_queries.py make   --clones DIR [--without FILE]            selects commits, prints a list like long_queries.json
+    long_queries.py sets   LIST --clones DIR --checkouts DIR        checks out the revisions, prints query sets
     long_queries.py bm25   SETS CHECKOUTS [--chunks FILE]           prints the ranks of raw BM25
-    long_queries.py table  NAME=RANKS…                              prints what the ranks amount to
+    long_queries.py table  NAME=RANKS…                              prints tables of the ranks
 
-DIR of the clones has one by name for each repository (`git clone --bare URL NAME`). `evaluate SETS CHECKOUTS`
-reads the query sets; its `--ranks FILE` is what `table` reads.
+The directory of clones has one for each repository by name (`git clone --bare URL NAME`). `evaluate SETS CHECKOUTS`
+reads the query sets, and `table` reads the file that its `--ranks FILE` writes.
 """
 
 import argparse
@@ -27,9 +27,9 @@ import re
 import subprocess
 import sys
 
-# Name, address, language, the date of the revision, that of the last commit that is looked at, which commits.
-# Two years, so that there are enough to choose from and the tree is still the one that they speak of; where the clones
-# at hand ended earlier, the two years do, and a project with few fixes gets more.
+# Name, URL, language, date of the revision, date of the last commit, and kind of commits. The range is two years, so that
+# there are enough commits and the tree still matches them. It ends earlier if our clone did, and is longer for projects
+# with few fixes.
 REPOSITORIES = [
     ("git", "https://github.com/git/git", "C", "2024-01-01", "2026-01-01", "plain"),
     ("redis", "https://github.com/redis/redis", "C", "2022-01-01", "2024-10-01", "plain"),
@@ -52,27 +52,27 @@ REPOSITORIES = [
     ("angular-components", "https://github.com/angular/components", "TypeScript", "2022-01-01", "2026-01-01", "plain"),
 ]
 
-# Queries of a repository, so that none dominates.
-MOST_QUERIES = 12
-# Words of a message that is left, so that it tells what goes wrong.
-FEWEST_WORDS = 50
-# Source files that a fix changes: what changes more is no answer to one question.
-MOST_TARGETS = 4
-# Bytes of a file that the index takes (`limits::FILE_BYTES`).
+# Maximum queries of a repository, so that none dominates.
+MAX_QUERIES = 12
+# Minimum words of a cleaned message, so that it describes the problem.
+MIN_WORDS = 50
+# Maximum source files that a fix changes. More are not the answer to one question.
+MAX_TARGETS = 4
+# Maximum bytes of an indexed file (`limits::FILE_BYTES`).
 FILE_BYTES = 1 << 20
 
 SOURCE = set(
     "bash c cc clj cljs cpp cs cxx dart erl ex exs fs go groovy h hh hpp hs hsc java js jsx kt lua m mjs ml mm mts php pl "
     "pm py pyi pyx rb rs scala sh swift ts tsx vue zig".split()
 )
-# A directory or file that is there to try, show or tell things and not to do them: a word of its name says so.
-ASIDE = set(
+# Words in names of directories and files that contain tests, examples, documentation or third-party code.
+EXCLUDED_WORDS = set(
     "test tests testing testdata testsuite spec specs fixture fixtures mock mocks e2e bench benches benchmark benchmarks "
     "example examples sample samples demo demos doc docs documentation playground vendor vendored third thirdparty deps "
     "contrib changelog changelogs dunit t".split()
 )
-# That something is mended: by the subject, or by words of the rest that no new feature has.
-MENDS = re.compile(
+# Words for a fix in the subject, or in the rest of the message if a new feature would not have them.
+FIXES = re.compile(
     r"\b(fix(e[sd]|ing)?|bugs?|regress\w*|crash\w*|panic\w*|incorrect\w*|correct(ly|s|ed)?|wrong\w*|broken|breaks?|leak\w*|"
     r"deadlock\w*|hangs?|overflow\w*|fail(s|ed|ing|ures?)?|races?|exceptions?|errors?|segfault\w*|corrupt\w*|avoid\w*|"
     r"prevent\w*|ensure\w*|don't|do not|properly|missing)\b",
@@ -83,8 +83,8 @@ BROKEN = re.compile(
     r"deadlocks?|segfaults?|corrupt(s|ed|ion)?)\b",
     re.I,
 )
-# What says of itself that it is something else, or that it is about something else.
-OTHERWISE = re.compile(
+# Subjects of commits that are not fixes of code.
+NOT_FIXES = re.compile(
     r"(revert|bump|merge (branch|remote|tag)|release|update dependenc|upgrade|changelog|polish)\b|"
     r"(docs?|chore|refactor|tests?|ci|build|feat|feature|perf|style|deps)\s*(\([^)]*\))?!?:|feature #|minor #|.*\btypos?\b",
     re.I,
@@ -99,9 +99,9 @@ TRAILER = re.compile(
     r"\s*[-=*_]{3,}\s*|\s*co-authored.*|\s*signed-off.*",
     re.I,
 )
-# A ChangeLog's `* path (function):`, and lines of a diff.
+# Entries of a ChangeLog (`* path (function):`) and lines of a diff.
 CHANGES = re.compile(r"\s*[*-] [\w./-]+\.\w+( \([^)]*\))?:.*|diff --git .*|index [0-9a-f]+\.\..*|@@ .*|(\+\+\+|---) \S.*")
-# Parts of a message that no one who reports has: how the change is tested, and lists of commits.
+# Sections of a message that a bug report would not have: test instructions, and lists of commits.
 NO_REPORT = re.compile(
     r"[\s#*]*(test plan|how (should|to|can) .*(test|review).*|tests?|testing|test results?|checklist|committer checklist.*|"
     r"commits|release notes?|additional information|benchmarks?)\b[\s:*?]*",
@@ -112,47 +112,47 @@ WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
 def git(directory, *arguments, environment=None, check=True):
-    """What git prints."""
+    """Returns the output of git."""
     command = ["git", "--git-dir", directory, *arguments]
     done = subprocess.run(command, check=check, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})})
     return done.stdout.decode("utf-8", "replace")
 
 
 def clone_of(clones, name):
-    """The git directory of a repository: a bare clone, or another."""
+    """Returns the git directory of a clone, bare or not."""
     directory = os.path.join(clones, name)
     return os.path.join(directory, ".git") if os.path.isdir(os.path.join(directory, ".git")) else directory
 
 
 def name_words(name):
-    """Words of a name in lower case."""
+    """Splits a name into words in lower case."""
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]*", name)]
 
 
 def is_source(path):
-    """Whether a file is one of those that a question may be about."""
+    """Returns whether a file can be the answer to a question."""
     *directories, name = path.split("/")
     stem, _, extension = name.rpartition(".")
     if not stem or extension.lower() not in SOURCE or any(part.startswith(".") for part in path.split("/")):
         return False
     # `spring-test` and `IntegrationTests` are for tests, `testable` is not.
-    return not any(word in ASIDE for part in [*directories, stem] for word in name_words(part))
+    return not any(word in EXCLUDED_WORDS for part in [*directories, stem] for word in name_words(part))
 
 
 def changes(directory, commit):
-    """Paths that a commit changes beside its first parent, with their letters."""
+    """Returns the paths that a commit changes relative to its first parent, with their status letters."""
     listed = git(directory, "diff-tree", "-r", "-z", "--no-renames", "--name-status", "--no-commit-id", commit + "^1", commit)
     fields = listed.rstrip("\0").split("\0")
     return list(zip(fields[0::2], fields[1::2]))
 
 
 def at_date(directory, date):
-    """The last commit of the main line before a date."""
+    """Returns the last commit of the main line before a date."""
     return git(directory, "rev-list", "--first-parent", "-1", f"--before={date}T00:00:00Z", "HEAD").strip()
 
 
-def without_aside(message):
-    """A message without trailers, changes, quoted diffs, tables, comments, and what is about tests."""
+def clean_lines(message):
+    """Returns the lines of a message without trailers, ChangeLog entries, diffs, tables, comments and test sections."""
     message = re.sub(r"<!--.*?-->", " ", message.replace("\r", ""), flags=re.S)
     lines, skips = [], False
     for line in message.split("\n"):
@@ -166,42 +166,42 @@ def without_aside(message):
 
 
 def without_prefix(subject):
-    """A subject without what tells where the change is: `net/http: …`, `fix(css): …`, `[Console] …`, `bug #1 [Console] …`."""
+    """Removes the component from a subject: `net/http: …`, `fix(css): …`, `[Console] …`, `bug #1 [Console] …`."""
     subject = re.sub(r"^(Auto merge of|Merge pull request|bug) #\d+\b\s*", "", subject)
     before = None
     while before != subject:
         before = subject
         subject = re.sub(r"^\s*\[[^\]]*\]\s*", "", subject)
-        # Three words and a colon are still a place (`tests, docs: …`), a sentence with a colon is longer.
+        # Up to three words and a colon name a component (`tests, docs: …`). A sentence with a colon is longer.
         subject = re.sub(r"^[^\s:]+(\s+[^\s:]+){0,2}:\s+", "", subject)
     return subject
 
 
 def fold(name):
-    """A name however it is written: `ArrayNode`, `array_node`, `array-node`."""
+    """Normalizes the spelling of a name: `ArrayNode`, `array_node`, `array-node`."""
     return re.sub(r"[-_]", "", name.lower())
 
 
 def path_parts(path):
-    """Directories and the bare name, folded."""
+    """Returns the normalized directories and file name without its suffix."""
     *directories, name = path.split("/")
     return [fold(part) for part in [*directories, name.rpartition(".")[0]]]
 
 
 def has_run(parts, run):
-    """Whether several neighbours are in a list, beside each other."""
+    """Returns whether a list contains a run of elements."""
     return any(parts[at : at + len(run)] == run for at in range(len(parts) - len(run) + 1))
 
 
 def without_paths(text, targets):
-    """A text without names and paths of files that it should find: names with their endings, and wherever two or more
-    neighbours of a path stand together, as a path or a name with dots (`a/b`, `a.b.C`, `a::b`, `A\\\\B`)."""
+    """Removes names and paths of the target files from a text: file names with suffixes, and two or more consecutive
+    components of a path, in any notation (`a/b`, `a.b.C`, `a::b`, `A\\\\B`)."""
     names = {target.lower().rsplit("/", 1)[-1] for target in targets}
     paths = [path_parts(target) for target in targets]
 
-    def replaced(found):
-        written = found.group()
-        pieces = re.split(r"(/|\\+|::|\.|->|#)", written)
+    def replace(found):
+        match_text = found.group()
+        pieces = re.split(r"(/|\\+|::|\.|->|#)", match_text)
         lower = [piece.lower() for piece in pieces[0::2]]
         folded = [fold(piece) for piece in lower]
         keep = [True] * len(lower)
@@ -210,32 +210,32 @@ def without_paths(text, targets):
                 keep[at] = keep[at + 1] = False
             if all(folded[at : at + 2]) and any(has_run(parts, folded[at : at + 2]) for parts in paths):
                 keep[at] = keep[at + 1] = False
-        # Names of several dots (`config.d.ts`), and of none that the pieces would show.
-        if any(written.lower().endswith(name) and name.count(".") > 1 for name in names):
+        # Names with several dots (`config.d.ts`), which the pieces do not show.
+        if any(match_text.lower().endswith(name) and name.count(".") > 1 for name in names):
             return " "
-        # A path to a file that goes is gone as a whole.
-        if not keep[-1] and "/" in written:
+        # Remove the whole path of a removed file.
+        if not keep[-1] and "/" in match_text:
             return " "
-        return written if all(keep) else " ".join(piece for piece, kept in zip(pieces[0::2], keep) if kept)
+        return match_text if all(keep) else " ".join(piece for piece, entry_fields in zip(pieces[0::2], keep) if entry_fields)
 
-    return re.sub(r"[\w@+-]+(?:(?:/|\\+|::|\.|->|#)[\w@+-]+)+", replaced, text)
+    return re.sub(r"[\w@+-]+(?:(?:/|\\+|::|\.|->|#)[\w@+-]+)+", replace, text)
 
 
 def without_names(text, targets):
-    """A text without words that are the bare name of a file that it should find (`KafkaConsumer`, `sequencer`)."""
+    """Removes words that are the bare name of a target file from a text (`KafkaConsumer`, `sequencer`)."""
     names = {path_parts(target)[-1] for target in targets}
     return re.sub(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*", lambda found: " " if fold(found.group()) in names else found.group(), text)
 
 
 def query_of(message, targets, names=True):
-    """The query that a message makes."""
+    """Creates a query from a message."""
     subject, _, body = message.strip().partition("\n")
-    # Who merges a pull request has its title again below.
+    # The body of a merge repeats the title of the pull request.
     subject = "" if re.match(r"Auto merge of|Merge pull request", subject) else without_prefix(subject)
-    lines = [without_prefix(subject), *without_aside(body)]
+    lines = [without_prefix(subject), *clean_lines(body)]
     lines = [without_prefix(line) if line.startswith("[") else line for line in lines]
     if len(lines) > 1:
-        first = next((nth for nth, line in enumerate(lines) if line.strip()), 0)
+        first = next((index for index, line in enumerate(lines) if line.strip()), 0)
         lines[first] = without_prefix(lines[first])
     text = "\n".join(lines)
     text = re.sub(r"https?://\S+", " ", text)
@@ -248,12 +248,12 @@ def query_of(message, targets, names=True):
 
 
 def count_words(text):
-    """Words of a language or of code."""
+    """Counts the words of a text."""
     return len(re.findall(r"[A-Za-z][A-Za-z']+", text))
 
 
 def make(options):
-    """Chooses commits."""
+    """Selects commits, and prints the list."""
     sets, without = [], set()
     if options.without:
         with open(options.without) as file:
@@ -264,67 +264,67 @@ def make(options):
         tree = {}
         for line in git(directory, "ls-tree", "-r", "-l", "-z", revision).split("\0"):
             if line:
-                described, path = line.split("\t", 1)
-                mode, _, _, size = described.split()
-                # Neither links nor what a clone lacks.
+                fields, path = line.split("\t", 1)
+                mode, _, _, size = fields.split()
+                # Exclude links, and objects that are missing in the clone.
                 tree[path] = int(size) if mode.startswith("100") and size.isdigit() else FILE_BYTES + 1
         merges = "--merges" if kind == "merges" else "--no-merges"
         listed = git(directory, "log", merges, "--format=%H%n%B%x00", f"{revision}..{last}")
-        # By hash: an order that nobody chose, and the same for everyone.
+        # The order by hash is arbitrary but reproducible.
         commits = sorted(entry.strip().split("\n", 1) for entry in listed.split("\0") if "\n" in entry.strip())
         chosen, seen, counts = [], set(), collections.Counter()
         for commit, message in commits:
-            if len(chosen) == MOST_QUERIES:
+            if len(chosen) == MAX_QUERIES:
                 break
             if commit in without:
-                # The same text may be there twice, on two branches.
+                # The same text can exist twice, on two branches.
                 seen.add(query_of(message, [path for _, path in changes(directory, commit) if is_source(path)], names=False))
                 continue
             subject = message.split("\n", 1)[0]
             counts["commits"] += 1
-            if OTHERWISE.match(subject) or OTHERWISE.match(without_prefix(subject)):
+            if NOT_FIXES.match(subject) or NOT_FIXES.match(without_prefix(subject)):
                 continue
-            if not (MENDS.search(subject) or BROKEN.search(message)):
+            if not (FIXES.search(subject) or BROKEN.search(message)):
                 continue
-            if count_words(query_of(message, [])) < FEWEST_WORDS:
+            if count_words(query_of(message, [])) < MIN_WORDS:
                 continue
             counts["long"] += 1
             touched = changes(directory, commit)
             targets = sorted(path for _, path in touched if is_source(path))
-            if not 1 <= len(targets) <= MOST_TARGETS or any(tree.get(path, FILE_BYTES + 1) > FILE_BYTES for path in targets):
+            if not 1 <= len(targets) <= MAX_TARGETS or any(tree.get(path, FILE_BYTES + 1) > FILE_BYTES for path in targets):
                 continue
             query = query_of(message, targets, names=False)
-            if count_words(query) < FEWEST_WORDS or query in seen:
+            if count_words(query) < MIN_WORDS or query in seen:
                 continue
             seen.add(query)
             chosen.append([commit, targets])
         print(f"{name}: {len(chosen)} of {dict(counts)}", file=sys.stderr)
         sets.append({"name": name, "url": url, "language": language, "revision": revision, "until": last, "queries": chosen})
-    # One line for each query, so that a change of the set can be read.
+    # One line for each query, so that diffs of the set are readable.
     print("[")
-    for nth, entry in enumerate(sets):
+    for index, entry in enumerate(sets):
         head = json.dumps({key: value for key, value in entry.items() if key != "queries"})[:-1]
         queries = ",\n".join("    " + json.dumps(query) for query in entry["queries"])
-        print(f'  {head}, "queries": [\n{queries}\n  ]}}' + ("," if nth + 1 < len(sets) else ""))
+        print(f'  {head}, "queries": [\n{queries}\n  ]}}' + ("," if index + 1 < len(sets) else ""))
     print("]")
 
 
 def check_out(directory, revision, target):
-    """Writes a revision's files. `git archive` would leave out what a project doesn't ship."""
+    """Writes the files of a revision. `git archive` would omit files that the project doesn't ship."""
     if os.path.isdir(target):
         return
-    partly = target + ".partly"
-    os.makedirs(partly, exist_ok=True)
-    environment = {"GIT_INDEX_FILE": os.path.abspath(partly) + ".index", "GIT_LFS_SKIP_SMUDGE": "1"}
+    partial = target + ".partly"
+    os.makedirs(partial, exist_ok=True)
+    environment = {"GIT_INDEX_FILE": os.path.abspath(partial) + ".index", "GIT_LFS_SKIP_SMUDGE": "1"}
     git(directory, "read-tree", revision, environment=environment)
-    # Where a clone lacks a large file, git says so and writes the others.
-    git(directory, "--work-tree", partly, "checkout-index", "--all", "--force", environment=environment, check=False)
+    # If a large file is missing in the clone, git reports it and writes the others.
+    git(directory, "--work-tree", partial, "checkout-index", "--all", "--force", environment=environment, check=False)
     os.remove(environment["GIT_INDEX_FILE"])
-    os.rename(partly, target)
+    os.rename(partial, target)
 
 
 def make_sets(options):
-    """Turns commits into query sets, and revisions into checkouts."""
+    """Converts commits to query sets, and revisions to checkouts."""
     sets = []
     with open(options.list) as file:
         known = json.load(file)
@@ -336,13 +336,13 @@ def make_sets(options):
             message = git(directory, "log", "-1", "--format=%B", commit)
             query = query_of(message, targets, names=not options.no_names)
             queries.append({"query": query, "relevant": targets, "secondary": [], "category": "long", "commit": commit})
-        kept = {key: entry[key] for key in ("name", "language", "url", "revision")}
-        sets.append({**kept, "benchmark_root": None, "queries": queries})
+        entry_fields = {key: entry[key] for key in ("name", "language", "url", "revision")}
+        sets.append({**entry_fields, "benchmark_root": None, "queries": queries})
     json.dump(sets, sys.stdout, indent=1)
 
 
 def files_of(root):
-    """Files as `evaluate` lists them: nothing hidden, no links, nothing large or binary."""
+    """Yields the same files as `evaluate`, without hidden, large and binary files and links."""
     for directory, directories, names in os.walk(root):
         directories[:] = [name for name in directories if not name.startswith(".")]
         for name in names:
@@ -359,7 +359,7 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def tokens_of(word, form, cache={}):
-    """A word's tokens: its parts, itself, or both."""
+    """Returns the tokens of a word: its parts, itself, or both."""
     known = cache.get((word, form))
     if known is None:
         parts = [part.lower() for part in PARTS.findall(word)]
@@ -375,11 +375,11 @@ def tokens_of(word, form, cache={}):
 
 
 def bm25_ranks(known, root, form, chunks):
-    """Ranks of the targets of all queries of a repository (Robertson and Zaragoza 2009: k1 1.2, b 0.75)."""
+    """Returns the ranks of the targets of all queries of a repository (Robertson and Zaragoza 2009: k1 1.2, b 0.75)."""
     all_tokens = lambda text: (token for word in WORD.findall(text) for token in tokens_of(word, form))
     queries = [collections.Counter(all_tokens(query["query"])) for query in known["queries"]]
-    wanted = set().union(*queries)
-    units, owners = [], []
+    query_tokens = set().union(*queries)
+    units, paths = [], []
     postings = collections.defaultdict(list)
     for path, text in files_of(root):
         if chunks is None:
@@ -392,13 +392,13 @@ def bm25_ranks(known, root, form, chunks):
             for word, count in collections.Counter(WORD.findall(piece)).items():
                 for token in tokens_of(word, form):
                     length += count
-                    if token in wanted:
+                    if token in query_tokens:
                         frequencies[token] += count
             if length:
                 for token, count in frequencies.items():
                     postings[token].append((len(units), count))
                 units.append(length)
-                owners.append(path)
+                paths.append(path)
     mean = sum(units) / max(len(units), 1)
     all_ranks = []
     for query, entry in zip(queries, known["queries"]):
@@ -407,18 +407,18 @@ def bm25_ranks(known, root, form, chunks):
             found = postings.get(token, [])
             idf = math.log(1 + (len(units) - len(found) + 0.5) / (len(found) + 0.5))
             for unit, count in found:
-                # A word that the query has several times counts as often.
+                # A word counts as often as it occurs in the query.
                 scores[unit] += times * idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * units[unit] / mean))
         best = {}
         for unit, score in scores.items():
-            best[owners[unit]] = max(best.get(owners[unit], 0.0), score)
+            best[paths[unit]] = max(best.get(paths[unit], 0.0), score)
         order = {path: rank for rank, path in enumerate(sorted(best, key=lambda path: (-best[path], path)), 1)}
         all_ranks.append([order.get(target) for target in entry["relevant"]])
     return all_ranks
 
 
 def bm25(options):
-    """Prints ranks of raw BM25 as `evaluate --ranks` does."""
+    """Prints the ranks of raw BM25 in the format of `evaluate --ranks`."""
     with open(options.sets) as file:
         sets = json.load(file)
     chunks = collections.defaultdict(lambda: None)
@@ -439,7 +439,8 @@ def bm25(options):
 
 
 def measures(ranks):
-    """Of one query: whether a target is among the first 1, 5, 10, the share of targets that are, one over the rank."""
+    """Returns the measures of a query: whether any target is in the first 1, 5 and 10, the shares of targets that are, and the
+    reciprocal rank."""
     first = min((rank for rank in ranks if rank), default=None)
     hit = [float(first is not None and first <= cut) for cut in (1, 5, 10)]
     share = [sum(rank is not None and rank <= cut for rank in ranks) / len(ranks) for cut in (1, 5, 10)]
@@ -447,12 +448,12 @@ def measures(ranks):
 
 
 def mean_of(rows):
-    """Means of columns."""
+    """Returns the means of columns."""
     return [sum(column) / len(rows) for column in zip(*rows)]
 
 
 def table(options):
-    """Prints tables of Markdown."""
+    """Prints Markdown tables."""
     runs = []
     for run in options.runs:
         name, path = run.split("=", 1)
@@ -473,16 +474,15 @@ def table(options):
                 cells += [f"{100 * mean[1]:.0f}", f"{100 * mean[2]:.0f}"]
             print(f"| {group} | {sum(row[key] == group for row in runs[0][1])} | " + " | ".join(cells) + " |")
     if len(runs) > 1:
-        # How sure the difference is: by chance chosen queries of by chance chosen repositories, since queries of one
-        # repository are alike.
-        chance = random.Random(1)
+        # Bootstrap over repositories and their queries, because queries of one repository are similar.
+        rng = random.Random(1)
         groups = collections.defaultdict(list)
         for row, first, last in zip(runs[0][1], runs[0][2], runs[-1][2]):
             groups[row["repository"]].append([100 * (after - before) for before, after in zip(first, last)])
         names, samples = list(groups), []
         for _ in range(2000):
-            drawn = [chance.choice(groups[name]) for name in chance.choices(names, k=len(names)) for _ in groups[name]]
-            samples.append(mean_of(drawn))
+            sample_rows = [rng.choice(groups[name]) for name in rng.choices(names, k=len(names)) for _ in groups[name]]
+            samples.append(mean_of(sample_rows))
         print()
         for at, name in [(0, "any@1"), (1, "any@5"), (2, "any@10"), (4, "all@5")]:
             ordered = sorted(sample[at] for sample in samples)
@@ -498,20 +498,20 @@ def table(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("make", help="choose commits")
+    command = commands.add_parser("make", help="select commits")
     command.add_argument("--clones", required=True)
-    command.add_argument("--without", help="a list whose commits are left out")
+    command.add_argument("--without", help="a list of commits to exclude")
     command.set_defaults(run=make)
     command = commands.add_parser("sets", help="make query sets and checkouts")
     command.add_argument("list", help="long_queries.json, or another such list")
     command.add_argument("--clones", required=True)
     command.add_argument("--checkouts", required=True)
-    command.add_argument("--no-names", action="store_true", help="leave out bare names of files, too")
+    command.add_argument("--no-names", action="store_true", help="also remove bare names of files")
     command.set_defaults(run=make_sets)
     command = commands.add_parser("bm25", help="ranks of raw BM25")
     command.add_argument("sets")
     command.add_argument("checkouts")
-    command.add_argument("--chunks", help="JSON, by repository and path, of first and last lines: rank files by their best chunk")
+    command.add_argument("--chunks", help="JSON with first and last lines by repository and path: rank files by their best chunk")
     command.add_argument("--form", choices=["parts", "words", "both"], default="parts", help="tokens of an identifier")
     command.add_argument("--processes", type=int, default=1)
     command.set_defaults(run=bm25)
