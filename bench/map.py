@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""How many of the files that fixes need are placed by a map of the project.
+"""Measures how many of the files that fixes change are located by a map of the project.
 
     map.py answers SETS CHECKOUTS --way WAY --tokens N --tokenizer COMMAND [--program PROGRAM]    prints maps
-    map.py score NAME=FILE… --sets SETS                                                           prints their shares
+    map.py score NAME=FILE… --sets SETS                                                           prints their scores
 
 The sets are those of `lines.py sets`. The ways: `map` is `forage list --tokens N`, `symbols` is `forage list --symbols`
 of all levels, and `aider` is the repository map of aider (PyPI: aider-chat; run this with its Python). The tokenizer reads
-texts with NUL between them and prints the tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of npm). Lines of a
-map beyond N tokens are cut.
+texts separated by NUL, and prints the number of tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of npm). Lines
+of a map beyond N tokens are removed.
 
 A file is placed if the map names its directory, and named if the map has the file itself, with or without definitions.
-The seconds are those of the whole call: a map is made from an index that exists, aider's from its tags if it has them.
+The seconds are for the whole call. The index of Forage must exist, and aider uses its tags if they exist.
 FILE has a list of {"set", "way", "text", "tokens", "seconds"}.
 """
 
@@ -25,34 +25,34 @@ import time
 
 sys.dont_write_bytecode = True  # no bytecode files in the sources
 
-# Levels of a listing, more than any project has.
+# Maximum depth of a listing, more than in any project.
 LEVELS = 20
 
 
 def count(texts, tokenizer):
-    """The tokens of each text."""
-    done = subprocess.run(tokenizer, shell=True, input="\0".join(texts).encode(), stdout=subprocess.PIPE, check=True)
-    return [int(line) for line in done.stdout.split()]
+    """Counts the tokens of each text."""
+    result = subprocess.run(tokenizer, shell=True, input="\0".join(texts).encode(), stdout=subprocess.PIPE, check=True)
+    return [int(line) for line in result.stdout.split()]
 
 
-def cut(text, most, tokenizer):
-    """The first lines of a text within so many tokens, and their tokens."""
+def cut(text, max_tokens, tokenizer):
+    """Returns the first lines of a text within a number of tokens, and their tokens."""
     [all_tokens] = count([text], tokenizer)
-    if all_tokens <= most:
+    if all_tokens <= max_tokens:
         return text, all_tokens
-    lines = text.splitlines(keepends=True)[: 2 * most]
+    lines = text.splitlines(keepends=True)[: 2 * max_tokens]
     heads = ["".join(lines[:end]) for end in range(len(lines) + 1)]
-    fitting = [(head, tokens) for head, tokens in zip(heads, count(heads, tokenizer)) if tokens <= most]
+    fitting = [(head, tokens) for head, tokens in zip(heads, count(heads, tokenizer)) if tokens <= max_tokens]
     return fitting[-1]
 
 
 def forage(program, directory, arguments):
-    done = subprocess.run([program, "list", *arguments], cwd=directory, stdout=subprocess.PIPE, check=True)
-    return done.stdout.decode(errors="replace")
+    result = subprocess.run([program, "list", *arguments], cwd=directory, stdout=subprocess.PIPE, check=True)
+    return result.stdout.decode(errors="replace")
 
 
 def aider(directory, tokens, tokenizer):
-    """The map that aider draws with no file in the chat, without its factor of eight for that case."""
+    """Returns aider's map without files in the chat, and without its factor of eight for this case."""
     from aider.io import InputOutput
     from aider.repomap import RepoMap
 
@@ -78,21 +78,21 @@ def answers(options):
         directory = os.path.join(os.path.abspath(options.checkouts), each["name"])
         if options.way == "map":
             subprocess.run([options.program, "index", "build", "--ranked"], cwd=directory, stdout=sys.stderr, check=True)
-        began = time.time()
+        start = time.time()
         if options.way == "map":
             text = forage(options.program, directory, ["--tokens", str(options.tokens)])
         elif options.way == "symbols":
             text = forage(options.program, directory, ["--symbols", "--max-depth", str(LEVELS)])
         else:
             text = aider(directory, options.tokens, options.tokenizer)
-        seconds = time.time() - began
+        seconds = time.time() - start
         text, tokens = cut(text, options.tokens, options.tokenizer)
         found.append({"set": each["name"], "way": options.way, "text": text, "tokens": tokens, "seconds": seconds})
     json.dump(found, sys.stdout, indent=1)
 
 
 def named_in_map(text):
-    """The directories and files of a map: a line per directory, indented below those around it."""
+    """Returns the directories and files of a map. It has a line for each directory, indented below its parent."""
     directories, files, above = set(), set(), []
     for line in text.splitlines():
         found = re.match(r"( *)(\S.*?)/ \([\d,]+[^)]*\) ?(.*)$", line)
@@ -107,7 +107,7 @@ def named_in_map(text):
 
 
 def named_in_tree(text):
-    """The directories and files of a tree as `tree` draws it."""
+    """Returns the directories and files of a tree in the format of `tree`."""
     directories, files, above = {""}, set(), []
     for line in text.splitlines():
         found = re.match(r"((?:│   |    )*)(?:├── |└── )(.*)$", line)
@@ -125,7 +125,7 @@ def named_in_tree(text):
 
 
 def named_by_aider(text):
-    """The directories and files of aider's map: a line per file, with a colon if its definitions follow."""
+    """Returns the directories and files of aider's map. It has a line for each file, with a colon if definitions follow."""
     files = {line.rstrip(":") for line in text.splitlines() if re.match(r"[^\s│⋮]", line)}
     return {os.path.dirname(path) for path in files}, files
 
@@ -144,13 +144,13 @@ def score(options):
         placed = named = all_files = all_directories = 0
         for each in maps:
             directories, files = READERS[each["way"]](each["text"])
-            wanted = [path for query in sets[each["set"]]["queries"] for path in query["relevant"]]
-            its = sum(os.path.dirname(path) in directories for path in wanted)
-            own = sum(path in files for path in wanted)
+            relevant = [path for query in sets[each["set"]]["queries"] for path in query["relevant"]]
+            placed_files = sum(os.path.dirname(path) in directories for path in relevant)
+            named_files = sum(path in files for path in relevant)
             if options.by_set:
-                print(f"{each['set']}: placed {its}, named {own} of {len(wanted)}; {len(directories)} directories, "
+                print(f"{each['set']}: placed {placed_files}, named {named_files} of {len(relevant)}; {len(directories)} directories, "
                       f"{len(files)} files, {each['tokens']} tokens, {each['seconds']:.2f} s", file=sys.stderr)
-            placed, named, all_files = placed + its, named + own, all_files + len(wanted)
+            placed, named, all_files = placed + placed_files, named + named_files, all_files + len(relevant)
             all_directories += len(directories)
         tokens = max(each["tokens"] for each in maps)
         seconds = max(each["seconds"] for each in maps)

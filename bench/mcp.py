@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What the server adds to a call: time from a client's write to its read, over pipes, and from start to first answer.
+"""Measures the overhead of the server: time from a client's write to its read, over pipes, and from start to first answer.
 
-The calls are those of `noop`, a tool of the test server (`cargo build --release -p forage-cli --example mcp_fixtures`) that
-does nothing, through the whole way of a call: parsing, queue, thread, rendering. The client is this program on bare
-pipes, whose own time is measured with `cat` in place of the server and is not subtracted. Real tools are measured too,
-with the shipped binary, on a tree with one small file. On a virtual machine most of the time is what it takes to wake a
-thread on another processor; where the system lets it, `noop` is measured on one processor too. Python 3.9 or newer, no
-packages.
+Most calls are for `noop`, a tool of the test server (`cargo build --release -p forage-cli --example mcp_fixtures`) that does
+nothing. It uses the whole path of a call: parsing, queue, thread, rendering. The client is this script on plain pipes. Its
+own time is measured with `cat` instead of the server, and not subtracted. We also measure real tools with the shipped
+binary, on a tree with one small file. On a virtual machine, waking a thread on another processor takes most of the time.
+So we also measure `noop` on one processor if the system supports it. Python 3.9 or newer, no packages.
 """
 
 import argparse
@@ -34,7 +33,7 @@ def line_of(fd):
     while not data.endswith(b"\n"):
         piece = os.read(fd, 1 << 16)
         if not piece:
-            sys.exit("the server has gone")
+            sys.exit("the server has exited")
         data += piece
     return data
 
@@ -46,8 +45,8 @@ def message(id, method, params):
 INITIALIZE = message(
     0, "initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 )
-# Runs the command that follows it on the first processor.
-ON_ONE = [sys.executable, "-c", "import os,sys; os.sched_setaffinity(0, {0}); os.execv(sys.argv[1], sys.argv[1:])"]
+# Runs the following command on the first processor.
+ON_ONE_PROCESSOR = [sys.executable, "-c", "import os,sys; os.sched_setaffinity(0, {0}); os.execv(sys.argv[1], sys.argv[1:])"]
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 
 
@@ -57,36 +56,36 @@ def times(command, directory, calls, name, arguments, handshake=True):
         os.write(write, INITIALIZE)
         line_of(read)
         os.write(write, INITIALIZED)
-    taken = []
+    durations = []
     for id in range(1, calls + 501):
         line = message(id, "tools/call", {"name": name, "arguments": arguments})
-        begin = time.perf_counter()
+        start = time.perf_counter()
         os.write(write, line)
         answer = line_of(read)
-        taken.append(time.perf_counter() - begin)
+        durations.append(time.perf_counter() - start)
         if handshake and id == 1:
             result = json.loads(answer)["result"]
             if result.get("isError"):
                 sys.exit(f"{name} failed: {answer.decode()}")
     process.stdin.close()
     process.wait()
-    # The first calls start threads.
-    return sorted(taken[500:])
+    # Exclude the first calls, because they start threads.
+    return sorted(durations[500:])
 
 
 def first_answer(command, directory):
-    begin = time.perf_counter()
+    start = time.perf_counter()
     process, write, read = pipes(command, directory)
     os.write(write, INITIALIZE)
     line_of(read)
-    taken = time.perf_counter() - begin
+    durations = time.perf_counter() - start
     process.stdin.close()
     process.wait()
-    return taken
+    return durations
 
 
-def at(taken, part):
-    return taken[min(int(len(taken) * part), len(taken) - 1)]
+def percentile(durations, fraction):
+    return durations[min(int(len(durations) * fraction), len(durations) - 1)]
 
 
 def main():
@@ -107,7 +106,7 @@ def main():
             ("`grep_search`", [forage, "mcp"], "grep_search", {"pattern": "needle"}, True),
         ]
         if hasattr(os, "sched_setaffinity"):
-            cases.insert(2, ("`noop`, the server on one processor", [*ON_ONE, *cases[1][1]], "noop", {}, True))
+            cases.insert(2, ("`noop`, the server on one processor", [*ON_ONE_PROCESSOR, *cases[1][1]], "noop", {}, True))
         rows = {name: [] for name, *_ in cases}
         starts = []
         for _ in range(options.rounds):
@@ -120,14 +119,14 @@ def main():
         print("| call | p50 µs | p99 µs |\n|---|---|---|")
         for name, rounds in rows.items():
             cells = []
-            for part in (0.5, 0.99):
-                values = sorted(at(taken, part) * 1e6 for taken in rounds)
+            for fraction in (0.5, 0.99):
+                values = sorted(percentile(durations, fraction) * 1e6 for durations in rounds)
                 cells.append(f"{statistics.median(values):.0f} ({values[0]:.0f} to {values[-1]:.0f})")
             print(f"| {name} | {cells[0]} | {cells[1]} |")
         starts.sort()
         print(
-            f"\nStart to first answer (`initialize`), {len(starts)} starts: p50 {at(starts, 0.5) * 1e3:.1f} ms, "
-            f"p90 {at(starts, 0.9) * 1e3:.1f} ms."
+            f"\nStart to first answer (`initialize`), {len(starts)} starts: p50 {percentile(starts, 0.5) * 1e3:.1f} ms, "
+            f"p90 {percentile(starts, 0.9) * 1e3:.1f} ms."
         )
 
 

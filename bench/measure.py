@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the benchmarks share: one process measured, series in turn, results as data, tables of them.
+"""Shared code of the benchmarks: measures processes, alternates commands, stores results as JSON, and formats tables.
 
-`measure.py` itself writes the tables of `results/` into README.md; with `--check` it only says whether they are there as
-they should be. Python 3.9 or newer, no packages.
+As a program, `measure.py` writes the tables of `results/` into results.md. With `--check` it only verifies that they are
+current. Python 3.9 or newer, no packages.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
 
-# What a caller's settings could change about the programs that are compared.
+# Environment variables that would change the behavior of the compared programs.
 IGNORED_VARIABLES = ("RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR")
 
 
@@ -37,8 +37,8 @@ class Sample:
 class Bench:
     """Programs run in one tree, with their output written to a real file.
 
-    The file is on tmpfs where there is one, so that no disk is measured. It is never /dev/null: ripgrep looks for that
-    and then stops at the first match.
+    The file is on tmpfs if available, so that we do not measure a disk. It is never /dev/null, because ripgrep detects
+    that and stops at the first match.
     """
 
     def __init__(self, tree):
@@ -47,11 +47,11 @@ class Bench:
         self._keep = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
         self.directory = Path(self._keep.name)
         if self.tree in self.directory.parents:
-            sys.exit("the output would be written into the tree that is searched")
+            sys.exit("the output would be in the searched tree")
         self.environment = {k: v for k, v in os.environ.items() if k not in IGNORED_VARIABLES}
 
     def run(self, command, output="output"):
-        """Runs `command` and measures it; exit statuses 0 and 1 (nothing found) are both fine."""
+        """Runs and measures `command`. The exit statuses 0 and 1 (nothing found) are both valid."""
         errors = self.directory / "errors"
         with open(self.directory / output, "wb") as out, open(errors, "wb") as err:
             begin = time.perf_counter()
@@ -63,30 +63,30 @@ class Bench:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in (0, 1):
             text = errors.read_text(errors="replace").strip()
-            sys.exit(f"{' '.join(command)}\nended with {process.returncode}: {text}")
+            sys.exit(f"{' '.join(command)}\nfailed with status {process.returncode}: {text}")
         # Kilobytes on Linux, bytes on macOS.
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit, process.returncode)
 
     def output(self, name="output"):
-        """The file with the output of the last run that was given this name."""
+        """Returns the file with the output of the last run with this name."""
         return self.directory / name
 
     def rss_floor(self):
-        """The smallest peak that can be measured: a child inherits the peak of the process that starts it."""
+        """Returns the smallest peak that can be measured, because a child inherits the peak of its parent."""
         return self.run([program("true")], "floor").peak_rss
 
 
 def program(name):
-    """The absolute path of a program; the benchmarks run with another working directory."""
+    """Returns the absolute path of a program, because the benchmarks run with another working directory."""
     found = shutil.which(name)
     if found is None:
-        sys.exit(f"{name} is no program that can be run")
+        sys.exit(f"there is no program {name}")
     return os.path.abspath(found)
 
 
 def in_turn(runs, commands):
-    """Runs all `commands` (name -> function that gives a sample) one after the other, `runs` times."""
+    """Runs all `commands` (name -> function that returns a sample) one after the other, `runs` times."""
     series = {name: [] for name in commands}
     for number in range(runs):
         print(f"\r  run {number + 1} of {runs} ", end="", file=sys.stderr, flush=True)
@@ -97,25 +97,25 @@ def in_turn(runs, commands):
 
 
 def table(columns, rows):
-    """A Markdown table."""
+    """Formats a Markdown table."""
     cells = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in cells)
 
 
 def first_line(command):
-    """The first line that a program prints, for `--version`."""
+    """Returns the first line that a program prints, for `--version`."""
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return (result.stdout.splitlines() or ["(unknown version)"])[0]
 
 
 def machine():
-    """What the results of this machine are kept under, and what it is called in tables."""
+    """Describes this machine: the key of its results, and its name in tables."""
     name = platform.processor() or platform.machine()
     try:
         info = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", 1)[0]
         fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in info.splitlines())}
         name = fields.get("model name", name)
-        # Virtual machines hide what a processor is called, not what it is.
+        # Virtual machines hide the name of the processor, but not its model.
         if "cpu family" in fields:
             name += f" (family {fields['cpu family']}, model {fields['model']})"
         elif "CPU part" in fields:
@@ -128,7 +128,7 @@ def machine():
 
 
 def setting(bench, programs, runs):
-    """What was measured on, as data; without a tree where none is searched."""
+    """Returns the conditions of a measurement as data. The tree is optional."""
     return {
         "programs": [first_line([program, "--version"]) for program in programs],
         "tree": bench and bench.tree.name,
@@ -143,7 +143,7 @@ def setting(bench, programs, runs):
 
 
 def setting_text(data):
-    """The same as a Markdown list."""
+    """Formats the conditions as a Markdown list."""
     programs, where = "; ".join(data["programs"]), data["machine"]
     lines = [
         f"- {programs}; {data['month']}",
@@ -159,10 +159,10 @@ def setting_text(data):
 
 
 class Results:
-    """Samples of programs that took turns: data to be written, and the tables of it."""
+    """Samples of alternating programs, as data for a file and as tables."""
 
     def __init__(self, name, bench, options, of, detail, *, programs=None, by="wall"):
-        """`by` is what is compared: the time of the clock, or that of processors (`cpu`)."""
+        """`by` selects the compared time: wall time, or processor time (`cpu`)."""
         programs = programs or [options.forage, options.rg]
         self.path = options.data and Path(options.data)
         self.data = {
@@ -177,21 +177,21 @@ class Results:
         }
 
     def add(self, what, detail, series, ours):
-        """One comparison: the samples of each command, and the command that the others are compared with."""
+        """Adds a comparison: the samples of each command, and the command to compare the others with."""
         samples = {key: [asdict(sample) for sample in taken] for key, taken in series.items()}
         self.data["rows"].append({"what": what, "detail": detail, "ours": ours, "series": samples})
 
     def differ(self, what, difference):
-        """One that was not timed, because the answers are not the same."""
-        print(f"  not timed, the answers differ at {difference}", file=sys.stderr)
+        """Adds a comparison that was not timed because the answers differ."""
+        print(f"  not timed because the answers differ at {difference}", file=sys.stderr)
         self.data["differing"].append(what)
 
     def add_table(self, title, columns, rows):
-        """What else there is to tell."""
+        """Adds another table."""
         self.data["more"].append({"title": title, "columns": columns, "rows": rows})
 
     def end(self):
-        """Prints the tables and writes the data. Gives the exit status: 1 if any answers differed."""
+        """Prints the tables and writes the data. Returns the exit status: 1 if any answers differed."""
         print(tables([self.data]))
         if self.path:
             file = self.path / machine()["key"] / f"{self.data['benchmark']}.json"
@@ -201,9 +201,9 @@ class Results:
 
 
 def times(samples):
-    """Median, minimum and maximum of the wall time, median CPU time and highest peak, as cells of a table."""
+    """Returns the cells of a table: median, minimum and maximum of the wall time, median CPU time, and highest peak."""
     walls = [sample["wall"] * 1000 for sample in samples]
-    # Of a call to a process that lives on neither is known.
+    # Both are unknown for calls to a running process.
     known = [sample for sample in samples if sample["cpu"] is not None]
     cpu = f"{statistics.median(sample['cpu'] * 1000 for sample in known):.0f}" if known else "–"
     peak = f"{max(sample['peak_rss'] for sample in known):.0f}" if known else "–"
@@ -215,18 +215,18 @@ TIME_COLUMNS = ["median ms", "min ms", "max ms", "CPU ms", "peak RSS MiB"]
 
 
 def ratios(other, ours, by):
-    """How many times as much `other` took as `ours`, by round."""
+    """Returns the time of `other` divided by that of `ours`, by round."""
     return [theirs[by] / mine[by] for theirs, mine in zip(other, ours)]
 
 
 def ratio(taken):
-    """The median, the range and the rounds that ours won, as one cell."""
+    """Formats the median, the range and the number of rounds that ours won."""
     won = sum(value > 1 for value in taken)
     return f"**{statistics.median(taken):.2f}** ({min(taken):.2f}–{max(taken):.2f}; {won} of {len(taken)})"
 
 
 def tables(results):
-    """The results of one benchmark, on one kind of machine or several, in Markdown."""
+    """Formats the results of one benchmark on one or more kinds of machines in Markdown."""
     first = results[0]
     parts, by_row = [], {}
     for data in results:
@@ -246,7 +246,7 @@ def tables(results):
     rows = []
     for (what, command, _), cells in by_row.items():
         medians = [statistics.median(taken) for taken in cells.values()]
-        # What is quicker here and slower there is told of the machine, not of the program.
+        # A result that is faster on one machine and slower on another depends on the machine, so we mark it.
         mark = " †" if min(medians) < 1 < max(medians) else ""
         rows.append([what, command + mark, *(ratio(cells[m["key"]]) if m["key"] in cells else "–" for m in machines)])
     ours = " or ".join(dict.fromkeys(f"`{ours}`" for _, _, ours in by_row))
@@ -267,16 +267,16 @@ def tables(results):
 
 
 def arguments(parser, with_rg=True):
-    """The arguments that all of them take, parsed and checked."""
+    """Adds the arguments of all benchmarks, then parses and checks them."""
     parser.add_argument("--forage", default="forage", help="the forage to measure")
     if with_rg:
         parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
     parser.add_argument("--tree", required=True, help="the directory to search")
     parser.add_argument("--runs", type=int, default=10, help="rounds (default: 10)")
-    parser.add_argument("--data", metavar="DIR", help="write the results below this directory, too")
+    parser.add_argument("--data", metavar="DIR", help="also write the results to this directory")
     parsed = parser.parse_args()
     if parsed.runs < 1:
-        parser.error("--runs is at least 1")
+        parser.error("--runs must be at least 1")
     parsed.forage = program(parsed.forage)
     if with_rg:
         parsed.rg = program(parsed.rg)
@@ -287,36 +287,36 @@ BEGIN, END = "<!-- results: {} -->\n", "<!-- end of results -->\n"
 
 
 def rendered(text, directory):
-    """The text of results.md with the tables of all results in their places."""
+    """Returns the text of results.md with the tables of all results inserted."""
     by_name = {}
     for file in sorted(directory.glob("*/*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
         by_name.setdefault(data["benchmark"], []).append(data)
     for name in re.findall(BEGIN.format("(\\w+)"), text):
         if name not in by_name:
-            sys.exit(f"results.md has a place for results of {name}, of which there are none")
+            sys.exit(f"results.md has markers for the results of {name}, but there are none")
     for name, results in by_name.items():
         begin = BEGIN.format(name)
         before, found, rest = text.partition(begin)
-        _, ended, after = rest.partition(END)
-        if not found or not ended:
-            sys.exit(f"results.md has no place for the results of {name}: {begin.strip()} and {END.strip()}")
+        _, has_end, after = rest.partition(END)
+        if not found or not has_end:
+            sys.exit(f"results.md has no markers for the results of {name}: {begin.strip()} and {END.strip()}")
         text = f"{before}{begin}\n{tables(results)}\n\n{END}{after}"
     return text
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the tables are others")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the tables are outdated")
     options = parser.parse_args()
     here = Path(__file__).parent
     page = here / "results.md"
     text = page.read_text(encoding="utf-8")
-    wanted = rendered(text, here / "results")
+    expected = rendered(text, here / "results")
     if options.check:
-        return 0 if text == wanted else "bench/results.md is not made from bench/results: run `cargo xtask generate`"
-    if text != wanted:
-        page.write_text(wanted, encoding="utf-8")
+        return 0 if text == expected else "bench/results.md does not match bench/results: run `cargo xtask generate`"
+    if text != expected:
+        page.write_text(expected, encoding="utf-8")
     return 0
 
 

@@ -1,10 +1,10 @@
-// What a call costs in Node more than in Rust.
+// Measures the overhead of a call in Node compared to Rust.
 //
 //   node bench/node.mjs RUST LIB [ROUNDS] [RUNS]
 //
-// RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`), LIB the
-// `lib` of the package beside whose files a release build of the module lies as `forage.node`. Both make the same calls, text and
-// records included, turn by turn; the median of each run is told. A call is awaited before the next is made.
+// RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`). LIB is the
+// `lib` directory of the package, which must contain a release build of the module as `forage.node`. Both programs make the same
+// calls, including text and records, in alternating runs. Prints the medians. Calls are sequential.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -26,10 +26,10 @@ function median(values) {
 async function timed(method, given) {
   const times = [];
   for (let round = 0; round < Number(rounds); round++) {
-    const began = process.hrtime.bigint();
+    const start = process.hrtime.bigint();
     const answer = await workspace[method](given);
     void (answer.text.length + Object.keys(answer.toJSON()).length);
-    times.push(Number(process.hrtime.bigint() - began) / 1000);
+    times.push(Number(process.hrtime.bigint() - start) / 1000);
   }
   return median(times);
 }
@@ -41,11 +41,11 @@ for (const [tool, method, given] of [
 ]) {
   const both = [];
   for (let run = 0; run < Number(runs); run++) {
-    const own = Number(execFileSync(rust, [tree, tool, JSON.stringify(given), rounds], { encoding: "utf8" }));
-    both.push([own, await timed(method, given)]);
+    const rustTime = Number(execFileSync(rust, [tree, tool, JSON.stringify(given), rounds], { encoding: "utf8" }));
+    both.push([rustTime, await timed(method, given)]);
   }
-  const [own, node] = [0, 1].map((side) => median(both.map((run) => run[side])));
-  const more = both.map(([own, node]) => node - own).sort((one, other) => one - other);
-  console.log(`${tool}: Rust ${own.toFixed(0)} µs, Node ${node.toFixed(0)} µs; ${more[0].toFixed(0)} to ${more.at(-1).toFixed(0)} µs more`);
+  const [rustMedian, node] = [0, 1].map((side) => median(both.map((run) => run[side])));
+  const overheads = both.map(([rustTime, nodeTime]) => nodeTime - rustTime).sort((one, other) => one - other);
+  console.log(`${tool}: Rust ${rustMedian.toFixed(0)} µs, Node ${node.toFixed(0)} µs; ${overheads[0].toFixed(0)} to ${overheads.at(-1).toFixed(0)} µs more`);
 }
 fs.rmSync(tree, { recursive: true });

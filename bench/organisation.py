@@ -1,12 +1,12 @@
-"""An organisation's repositories in one collection on a real Qdrant, and what that gains against a search through all clones.
+"""Measures a collection with the repositories of an organization on a real Qdrant, compared to a search of all clones.
 
     python bench/organisation.py QDRANT FORAGE CLONES [--questions 60] [--changed 20] [--skip-changes] [--json FILE]
 
-QDRANT is the program (`bench/qdrant.py build`), FORAGE a release build, CLONES a directory with git
-repositories below it, such as `owner/name`. Fills a collection with all of them, calls the filling again, again after some have
-gone to an older commit, and with one of them gone; prints times, points, bytes and memory of each. Then asks where words are
-that stand in few files, and compares with `rg` through all clones: time, and the files that each finds. The clones are put back as
-they were. FILE gets what `bench/capacity.py` begins with.
+QDRANT is the program (`bench/qdrant.py build`), FORAGE is a release build, and CLONES is a directory with git repositories in
+subdirectories such as `owner/name`. Fills a collection with all repositories, then updates it: without changes, after some
+repositories went back to an older commit, and after one was removed. Prints time, points, bytes and memory of each step. Then looks
+up words that occur in few files, and compares with `rg` in all clones: the time and the files that each finds. The clones are
+restored at the end. FILE gets the input of `bench/capacity.py`.
 """
 
 import argparse
@@ -33,26 +33,26 @@ def git(tree, *arguments):
 
 
 class Organisation:
-    def __init__(self, forage, place, url, clones, layout):
-        self.forage, self.place, self.clones, self.layout = forage, place, clones, layout
-        # A directory of its own to stand in: none above everything is searched.
-        self.home, self.work = place / "home", place / "work"
+    def __init__(self, forage, directory, url, clones, layout):
+        self.forage, self.directory, self.clones, self.layout = forage, directory, clones, layout
+        # Use a separate working directory, because Forage would search one above the clones.
+        self.home, self.work = directory / "home", directory / "work"
         self.home.mkdir()
         self.work.mkdir()
-        self.config = place / "config.toml"
+        self.config = directory / "config.toml"
         self.config.write_text(f'[retrieval]\nurl = "{url}"\ntimeout_ms = 60000\n')
 
     def run(self, *arguments, statuses=(0,)):
-        """What the program prints, its seconds, and the most memory it had in MB."""
+        """Runs the program. Returns its output, its time in seconds, and its peak memory in MB."""
         environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
-        command = ["/usr/bin/time", "-f", "%M", "-o", str(self.place / "memory"), self.forage, *arguments, "--config", str(self.config), "--json"]
-        began = time.monotonic()
-        done = subprocess.run(command, env=environment, cwd=self.work, capture_output=True, text=True)
-        seconds = time.monotonic() - began
-        if done.returncode not in statuses:
-            sys.exit(f"{command}: {done.returncode} {done.stderr[-2000:]}")
-        memory = int((self.place / "memory").read_text().split()[-1]) // 1024
-        return json.loads(done.stdout), seconds, memory
+        command = ["/usr/bin/time", "-f", "%M", "-o", str(self.directory / "memory"), self.forage, *arguments, "--config", str(self.config), "--json"]
+        start = time.monotonic()
+        result = subprocess.run(command, env=environment, cwd=self.work, capture_output=True, text=True)
+        seconds = time.monotonic() - start
+        if result.returncode not in statuses:
+            sys.exit(f"{command}: {result.returncode} {result.stderr[-2000:]}")
+        memory = int((self.directory / "memory").read_text().split()[-1]) // 1024
+        return json.loads(result.stdout), seconds, memory
 
     def fill(self, label, clones):
         answer, seconds, memory = self.run("sparse", "index", *self.layout, "--repositories", str(clones), "--prune", statuses=(0, 2))
@@ -82,8 +82,8 @@ def sizes(report):
     return {"chunks": report["chunks_written"], "files": report["files_written"]}
 
 
-def habits(tree):
-    """How often something is committed, and how many chunks a commit makes anew, by the last hundred commits."""
+def commit_rates(tree):
+    """Estimates the commits per day and the new chunks of a commit from the last hundred commits."""
     dates = [int(line) for line in git(tree, "log", "-n", "100", "--format=%ct").splitlines()]
     if len(dates) < 2:
         return {"commits_a_day": 0.0, "chunks_a_commit": 0.0}
@@ -93,7 +93,7 @@ def habits(tree):
     for name in changed:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             lines.append((tree / name).read_text().count("\n"))
-    # A file that has changed is written as a whole.
+    # A changed file is written completely.
     return {"commits_a_day": len(dates) / days, "chunks_a_commit": sum(count // 16 + 1 for count in lines) / len(dates)}
 
 
@@ -102,44 +102,44 @@ def repositories(clones):
 
 
 def words(clones, count):
-    """Error codes and names that stand in text files of the clones, chosen by chance, always the same."""
-    chosen = random.Random(11)
+    """Samples error codes and names in text files of the clones. The sample is the same in every run."""
+    rng = random.Random(11)
     found = set()
     for tree in repositories(clones):
         files = [line for line in git(tree, "ls-files").splitlines() if re.search(r"\.(rs|go|py|ts|js|java|kt|rb|php|c|cc|cpp|h|cs|ex|hs|scala|swift|lua|zig|md)$", line)]
-        for name in chosen.sample(files, min(len(files), 12)):
+        for name in rng.sample(files, min(len(files), 12)):
             with contextlib.suppress(OSError):
                 text = (tree / name).read_text(errors="ignore")
                 found.update(re.findall(r"\b(?:[A-Z]{1,4}-?\d{3,5}|[A-Z][A-Z0-9]+_[A-Z0-9_]{4,}|[a-z]+(?:_[a-z0-9]+){2,}|[A-Z][a-z]+(?:[A-Z][a-z]+){2,})\b", text)[:6])
-    return chosen.sample(sorted(found), count)
+    return rng.sample(sorted(found), count)
 
 
 def questions(organisation, clones, count):
-    times, others, whole, missing, extra, complete, limited = [], [], 0, 0, 0, 0, 0
+    times, rg_times, common, missing, extra, complete, limited = [], [], 0, 0, 0, 0, 0
     for word in words(clones, count):
         answer, seconds, _ = organisation.run("lookup", word, "--limit", "100", statuses=(0, 1))
         times.append(seconds)
-        began = time.monotonic()
-        done = subprocess.run(["rg", "-l", "-w", "-F", "--no-messages", word, "."], cwd=clones, capture_output=True, text=True)
-        if done.returncode not in (0, 1) or answer["status"] == "store_unavailable":
-            sys.exit(f"{word}: {answer['status']}, rg ended with {done.returncode}")
-        others.append(time.monotonic() - began)
-        right = {line.removeprefix("./") for line in done.stdout.splitlines()}
+        start = time.monotonic()
+        result = subprocess.run(["rg", "-l", "-w", "-F", "--no-messages", word, "."], cwd=clones, capture_output=True, text=True)
+        if result.returncode not in (0, 1) or answer["status"] == "store_unavailable":
+            sys.exit(f"{word}: {answer['status']}, rg ended with {result.returncode}")
+        rg_times.append(time.monotonic() - start)
+        expected = {line.removeprefix("./") for line in result.stdout.splitlines()}
         name = answer.get("name") or {}
-        held = [hit["payload"] for hit in answer["hits"] if hit.get("has") == "whole"]
-        found = {f"{payload['repo']}/{payload['path']}" for payload in held}
+        payloads = [hit["payload"] for hit in answer["hits"] if hit.get("has") == "whole"]
+        found = {f"{payload['repo']}/{payload['path']}" for payload in payloads}
         complete += bool(name.get("complete"))
         if name.get("whole", 0) > len(answer["hits"]):
             limited += 1
             continue
-        whole += len(right & found)
-        missing += len(right - found)
-        extra += len(found - right)
-        for path in sorted(right - found)[:2]:
+        common += len(expected & found)
+        missing += len(expected - found)
+        extra += len(found - expected)
+        for path in sorted(expected - found)[:2]:
             print(f"  {word}: only rg finds {path}")
-    middle = lambda numbers: f"{statistics.median(numbers) * 1000:.0f} ms, at the most {max(numbers) * 1000:.0f} ms"
-    print(f"{count} words: forage lookup {middle(times)} (a process each); rg through all clones {middle(others)}")
-    print(f"files with the word as a whole: {whole} in both, {missing} in rg's alone, {extra} in the collection's alone; {limited} words were in more chunks than a page has; of {complete} of {count} words all chunks were compared")
+    times_text = lambda numbers: f"{statistics.median(numbers) * 1000:.0f} ms, at most {max(numbers) * 1000:.0f} ms"
+    print(f"{count} words: forage lookup {times_text(times)} (one process each); rg in all clones {times_text(rg_times)}")
+    print(f"files with the whole word: {common} in both, {missing} only with rg, {extra} only in the collection; {limited} words were in more chunks than a page has; all chunks were compared for {complete} of {count} words")
 
 
 def main():
@@ -149,41 +149,41 @@ def main():
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--changed", type=int, default=20)
     parser.add_argument("--nodes", type=int, default=1, choices=SPREAD)
-    parser.add_argument("--directory", help="where the server keeps what it has")
+    parser.add_argument("--directory", help="directory for the data of the server")
     parser.add_argument("--skip-changes", action="store_true")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     clones = Path(arguments.clones).resolve()
     trees = repositories(clones)
     with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=arguments.directory)))
-        running = stack.enter_context(servers(arguments.qdrant, arguments.nodes, place / "servers"))
-        organisation = Organisation(str(Path(arguments.forage).resolve()), place, running[0].url(), clones, SPREAD[arguments.nodes])
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=arguments.directory)))
+        running = stack.enter_context(servers(arguments.qdrant, arguments.nodes, directory / "servers"))
+        organisation = Organisation(str(Path(arguments.forage).resolve()), directory, running[0].url(), clones, SPREAD[arguments.nodes])
         answers, seconds = organisation.fill("filling", clones)
-        gigabytes, chunks = size(place / "servers"), organisation.status()["points"]
+        gigabytes, chunks = size(directory / "servers"), organisation.status()["points"]
         print(f"{len(trees)} repositories; the server has {gigabytes:.2f} GB; {chunks} chunks", flush=True)
-        # What was just written is compared once more: whether it changes could not be told yet.
+        # The second run compares recently written files again, because it can't know yet whether they changed.
         organisation.fill("again", clones)
-        unchanged, looking = organisation.fill("once more", clones)
+        unchanged, look_seconds = organisation.fill("once more", clones)
         if arguments.json:
-            written = {one["repo"]: one for one in answers}
+            reports = {one["repo"]: one for one in answers}
             measured = {
-                "repositories": [{**habits(tree), **sizes(written[str(tree.relative_to(clones))])} for tree in trees],
+                "repositories": [{**commit_rates(tree), **sizes(reports[str(tree.relative_to(clones))])} for tree in trees],
                 "bytes_of_a_chunk": gigabytes * 1e9 / chunks,
                 "node_chunks_a_second": chunks / seconds,
                 "filler_chunks_a_second": chunks / seconds,
-                # Four at a time.
-                "look_seconds_a_file": looking * 4 / sum(one["files_unchanged"] for one in unchanged),
+                # Four repositories run at a time.
+                "look_seconds_a_file": look_seconds * 4 / sum(one["files_unchanged"] for one in unchanged),
             }
             Path(arguments.json).write_text(json.dumps(measured, indent=1) + "\n")
         questions(organisation, clones, arguments.questions)
         if arguments.skip_changes:
             return
-        # Changes of their own would be lost.
+        # Local changes would be lost.
         clean = [tree for tree in trees if not git(tree, "status", "--porcelain", "-uno")]
         chosen = random.Random(3).sample(clean, min(arguments.changed, len(clean)))
         before = {tree: git(tree, "rev-parse", "HEAD") for tree in chosen}
-        named = {tree: git(tree, "symbolic-ref", "-q", "--short", "HEAD") for tree in chosen}
+        branches = {tree: git(tree, "symbolic-ref", "-q", "--short", "HEAD") for tree in chosen}
         try:
             for tree in chosen:
                 subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", "HEAD~30"], check=False, stderr=subprocess.DEVNULL)
@@ -191,14 +191,14 @@ def main():
             organisation.fill(f"after {moved} repositories went back 30 commits", clones)
         finally:
             for tree, commit in before.items():
-                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", named[tree] or commit], check=False, stderr=subprocess.DEVNULL)
-        gone = trees[0]
-        hidden = gone / ".git-away"
-        (gone / ".git").rename(hidden)
+                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", branches[tree] or commit], check=False, stderr=subprocess.DEVNULL)
+        removed = trees[0]
+        hidden = removed / ".git-away"
+        (removed / ".git").rename(hidden)
         try:
-            organisation.fill("back again, with one of them gone", clones)
+            organisation.fill("restored, with one of them removed", clones)
         finally:
-            hidden.rename(gone / ".git")
+            hidden.rename(removed / ".git")
         print(f"{organisation.status()['points']} chunks")
 
 

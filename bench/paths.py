@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The precision of the rules about paths, over the file lists of real projects.
+"""Measures the precision of the rules for paths on the file lists of real projects.
 
-    paths.py lists --clones DIR --archives DIR > lists.json    the files of each clone's newest commit, and of each unpacked archive
-    evaluate --paths lists.json > found.jsonl                  what each rule finds, and what the project bears out
-    paths.py sample found.jsonl --judged path_rules.json       places that are not judged yet, up to 40 a rule
-    paths.py table found.jsonl --judged path_rules.json        precision per rule, without and with the project's evidence
+    paths.py lists --clones DIR --archives DIR > lists.json    prints the files of each clone's newest commit, and of each unpacked archive
+    evaluate --paths lists.json > found.jsonl                  prints the findings of each rule, and whether the project confirms them
+    paths.py sample found.jsonl --judged path_rules.json       prints locations without a judgment, up to 40 per rule
+    paths.py table found.jsonl --judged path_rules.json        prints the precision per rule, without and with the project's evidence
 
-`path_rules.json` has, by rule and project, the places where somebody who looked at their files said that the rule is right (true) or wrong.
+`path_rules.json` has human judgments by rule, project and location: whether the rule is right (true) or wrong.
 """
 
 import argparse
@@ -17,19 +17,19 @@ import random
 import subprocess
 import sys
 
-# Places of a rule that are judged.
-SAMPLED = 40
+# Maximum number of judged locations of a rule.
+SAMPLE_SIZE = 40
 
 
 def lists(options):
-    """Prints the paths of each project. An archive is known by its name without its version."""
+    """Prints the paths of each project. The name of an archive is used without its version."""
     found = {}
     for name in sorted(os.listdir(options.clones)):
         for directory in (os.path.join(options.clones, name), os.path.join(options.clones, name, "repo")):
             command = ["git", "--git-dir", directory, "ls-tree", "-r", "--name-only", "-z", "HEAD"]
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            if done.returncode == 0:
-                found["git:" + name] = [path for path in done.stdout.decode(errors="replace").split("\0") if path]
+            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if result.returncode == 0:
+                found["git:" + name] = [path for path in result.stdout.decode(errors="replace").split("\0") if path]
                 break
     for name in sorted(os.listdir(options.archives)):
         top = os.path.join(options.archives, name)
@@ -41,8 +41,8 @@ def lists(options):
     json.dump(found, sys.stdout)
 
 
-def places(path):
-    """The findings by rule: project, place, files, borne out."""
+def read_findings(path):
+    """Returns the findings by rule: project, location, files, and whether the project confirms it."""
     rules = collections.defaultdict(list)
     with open(path) as file:
         for line in file:
@@ -51,7 +51,7 @@ def places(path):
     return rules
 
 
-def judged(path):
+def read_judgments(path):
     if not os.path.exists(path):
         return {}
     with open(path) as file:
@@ -59,44 +59,44 @@ def judged(path):
 
 
 def sample(options):
-    """Prints places of each rule, one of a project first, so that no project dominates."""
-    known = judged(options.judged)
-    for rule, found in sorted(places(options.found).items()):
-        order = random.Random(rule)
+    """Prints locations of each rule, one of each project first, so that no project dominates."""
+    known = read_judgments(options.judged)
+    for rule, found in sorted(read_findings(options.found).items()):
+        rng = random.Random(rule)
         by_project = collections.defaultdict(list)
-        for project, place, files, _ in found:
-            by_project[project].append((place, files))
+        for project, location, files, _ in found:
+            by_project[project].append((location, files))
         chosen = []
-        queues = [(project, order.sample(own, len(own))) for project, own in sorted(by_project.items())]
-        order.shuffle(queues)
-        while queues and len(chosen) < SAMPLED:
-            chosen += [(project, *own.pop()) for project, own in queues[: SAMPLED - len(chosen)]]
-            queues = [(project, own) for project, own in queues if own]
-        for project, place, files in chosen:
-            if place not in known.get(rule, {}).get(project, {}):
-                print(json.dumps([rule, project, place, files]))
+        queues = [(project, rng.sample(entries, len(entries))) for project, entries in sorted(by_project.items())]
+        rng.shuffle(queues)
+        while queues and len(chosen) < SAMPLE_SIZE:
+            chosen += [(project, *entries.pop()) for project, entries in queues[: SAMPLE_SIZE - len(chosen)]]
+            queues = [(project, entries) for project, entries in queues if entries]
+        for project, location, files in chosen:
+            if location not in known.get(rule, {}).get(project, {}):
+                print(json.dumps([rule, project, location, files]))
 
 
 def table(options):
-    """Prints precision per rule over the judged places: of the word alone, and of the word where the project bears it out."""
-    known = judged(options.judged)
+    """Prints the precision per rule over the judged locations: of all findings, and of findings that the project confirms."""
+    known = read_judgments(options.judged)
     print("| rule | projects | places | judged | right by the word alone | right with evidence | right places that are lost |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for rule, found in sorted(places(options.found).items()):
-        alone, borne = [], []
+    for rule, found in sorted(read_findings(options.found).items()):
+        all_findings, confirmed = [], []
         lost = 0
-        for project, place, _, is_borne_out in found:
-            right = known.get(rule, {}).get(project, {}).get(place)
-            if right is None:
+        for project, location, _, is_confirmed in found:
+            is_right = known.get(rule, {}).get(project, {}).get(location)
+            if is_right is None:
                 continue
-            alone.append(right)
-            if is_borne_out:
-                borne.append(right)
+            all_findings.append(is_right)
+            if is_confirmed:
+                confirmed.append(is_right)
             else:
-                lost += right
+                lost += is_right
         share = lambda rights: f"{sum(rights)} of {len(rights)}"
         projects = len({project for project, *_ in found})
-        print(f"| {rule} | {projects} | {len(found)} | {len(alone)} | {share(alone)} | {share(borne)} | {lost} |")
+        print(f"| {rule} | {projects} | {len(found)} | {len(all_findings)} | {share(all_findings)} | {share(confirmed)} | {lost} |")
 
 
 def main():

@@ -4,10 +4,9 @@
     patterns.py --forage FORAGE --ast-grep AST_GREP --tree TREE --language rust [--index] [--runs 3]
                 [--pattern PATTERN]...
 
-The patterns are those of the language in PATTERNS, or those of `--pattern`. Ours are equal if they touch the same lines of the same files. Both
-programs skip ignored and hidden files. Times are medians of the wall time of the whole program, in pairs; with
-`--index` ours may build and use its trigram index, which is built before the first run. Python 3.9 or newer, no
-packages.
+The patterns are those of the language in PATTERNS, or of `--pattern`. Results are equal if they cover the same lines of the
+same files. Both programs skip ignored and hidden files. Times are median ratios of the wall time of the whole program, in
+pairs. With `--index`, Forage uses its trigram index, which is built before the first run. Python 3.9 or newer, no packages.
 """
 
 import argparse
@@ -83,9 +82,9 @@ PATTERNS = {
 
 
 def run(command, tree):
-    started = time.monotonic()
-    done = subprocess.run(command, cwd=tree, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    return done.stdout.decode("utf-8", "replace"), time.monotonic() - started
+    start_time = time.monotonic()
+    result = subprocess.run(command, cwd=tree, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return result.stdout.decode("utf-8", "replace"), time.monotonic() - start_time
 
 
 def theirs(arguments, pattern):
@@ -96,24 +95,24 @@ def theirs(arguments, pattern):
     for line in text.splitlines():
         match = json.loads(line)
         start, end = match["range"]["start"]["line"], match["range"]["end"]["line"]
-        # A match that ends at the beginning of a line does not touch it.
+        # A match that ends at the start of a line does not cover it.
         last = end - 1 if match["range"]["end"]["column"] == 0 and end > start else end
         lines.update((str(Path(match["file"])), number + 1) for number in range(start, last + 1))
     return lines, seconds
 
 
 def ours(arguments, pattern):
-    of_type = {"csharp": "cs", "typescript": "ts", "javascript": "js"}.get(arguments.language, arguments.language)
-    globs = {"ts": ["*.ts", "*.cts", "*.mts"], "js": ["*.js", "*.cjs", "*.mjs", "*.jsx"]}.get(of_type)
-    chosen = [word for glob in globs for word in ("-g", glob)] if globs else ["-t", of_type]
-    command = [arguments.forage, "--root", ".", "grep", "--ast", pattern, *chosen, "--json", "-C", "0"]
+    file_type = {"csharp": "cs", "typescript": "ts", "javascript": "js"}.get(arguments.language, arguments.language)
+    globs = {"ts": ["*.ts", "*.cts", "*.mts"], "js": ["*.js", "*.cjs", "*.mjs", "*.jsx"]}.get(file_type)
+    filters = [word for glob in globs for word in ("-g", glob)] if globs else ["-t", file_type]
+    command = [arguments.forage, "--root", ".", "grep", "--ast", pattern, *filters, "--json", "-C", "0"]
     lines, seconds, cursor = set(), 0, []
     while cursor is not None:
         text, page_seconds = run([*command, "--max-results", "10000", *cursor], arguments.tree)
         answer = json.loads(text) if text.startswith("{") else {"files": []}
         matches = ((file["path"], line) for file in answer["files"] for line in file["lines"])
         lines.update((path, line["line_number"]) for path, line in matches if line["type"] == "match")
-        # A page ends at 10,000 lines, and theirs never.
+        # A page has at most 10,000 lines. ast-grep has no limit.
         cursor = ["--cursor", answer["next_cursor"]] if answer.get("next_cursor") else None
         seconds += page_seconds
     return lines, seconds
@@ -127,7 +126,7 @@ def main():
     parser.add_argument("--language", required=True, choices=PATTERNS)
     parser.add_argument("--index", action="store_true")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--pattern", action="append", help="a pattern in place of those of the language")
+    parser.add_argument("--pattern", action="append", help="a pattern to use instead of those of the language; may be repeated")
     arguments = parser.parse_args()
     arguments.forage = str(Path(arguments.forage).resolve())
     arguments.ast_grep = str(Path(arguments.ast_grep).resolve())

@@ -1,11 +1,11 @@
-"""What a call costs in Python more than in Rust, and how fast the encoder is beside FastEmbed's own.
+"""Measures the overhead of a call in Python compared to Rust, and the speed of the encoder compared to FastEmbed's.
 
     target/peers/bindings/python/bin/python bench/python.py RUST SITE STOP_WORDS [--rounds 2000] [--runs 5]
 
-RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`), SITE where a
-release build of the package is installed (`maturin build --release`, `pip install --target`), STOP_WORDS
-`crates/forage-lookup/src/stop_words`. Both make the same calls, text and records included, turn by turn; the median of each run is
-told. Vectors of both encoders are compared before they are timed.
+RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`). SITE is the
+directory with a release build of the package (`maturin build --release`, `pip install --target`). STOP_WORDS is
+`crates/forage-lookup/src/stop_words`. Both programs make the same calls, including text and records, in alternating runs. Prints the
+medians. The vectors of both encoders are compared before they are timed.
 """
 
 import argparse
@@ -39,10 +39,10 @@ tree = Path(tempfile.mkdtemp())
 def median(method, arguments):
     times = []
     for _ in range(options.rounds):
-        began = time.perf_counter_ns()
+        start = time.perf_counter_ns()
         answer = method(**arguments)
         len(answer.text), answer.to_dict()
-        times.append(time.perf_counter_ns() - began)
+        times.append(time.perf_counter_ns() - start)
     return statistics.median(times) / 1000
 
 
@@ -58,8 +58,8 @@ for tool, method, arguments in [
         rust = float(subprocess.run(rust, check=True, capture_output=True, text=True).stdout)
         runs.append((rust, median(method, arguments)))
     rust, python = (statistics.median(run[side] for run in runs) for side in (0, 1))
-    more = sorted(python - rust for rust, python in runs)
-    print(f"{tool}: Rust {rust:.0f} µs, Python {python:.0f} µs; {more[0]:.0f} to {more[-1]:.0f} µs more")
+    overheads = sorted(python - rust for rust, python in runs)
+    print(f"{tool}: Rust {rust:.0f} µs, Python {python:.0f} µs; {overheads[0]:.0f} to {overheads[-1]:.0f} µs more")
 
 lists = tempfile.mkdtemp()
 for file in Path(options.stop_words).iterdir():
@@ -67,14 +67,14 @@ for file in Path(options.stop_words).iterdir():
 theirs, ours = FastEmbeds("Qdrant/bm25", specific_model_path=lists), SparseTextEmbedding("Qdrant/bm25")
 texts = [text for file in sorted(Path(forage.__file__).parent.rglob("*.py*")) for text in file.read_text(errors="replace").split("\n\n")] * 40
 weights = lambda vector: {int(index): np.float32(value) for index, value in zip(vector.indices, vector.values)}  # noqa: E731
-assert all(weights(one) == weights(other) for one, other in zip(theirs.embed(texts[:2000]), ours.embed(texts[:2000])))
+assert all(weights(their_vector) == weights(our_vector) for their_vector, our_vector in zip(theirs.embed(texts[:2000]), ours.embed(texts[:2000])))
 runs = []
 for _ in range(options.runs):
     times = []
     for embed in (lambda: theirs.embed(texts), lambda: ours.embed(texts), lambda: ours.embed(texts, parallel=0)):
-        began = time.perf_counter()
+        start = time.perf_counter()
         count = sum(1 for _ in embed())
-        times.append(count / (time.perf_counter() - began))
+        times.append(count / (time.perf_counter() - start))
     runs.append(times)
-fastembed, one, all_threads = (statistics.median(run[side] for run in runs) for side in range(3))
-print(f"documents a second, {len(texts)} of them: FastEmbed {fastembed:.0f}, here {one:.0f} ({one / fastembed:.1f} times), all threads {all_threads:.0f}")
+fastembed, one_thread, all_threads = (statistics.median(run[side] for run in runs) for side in range(3))
+print(f"documents a second, {len(texts)} of them: FastEmbed {fastembed:.0f}, here {one_thread:.0f} ({one_thread / fastembed:.1f} times), all threads {all_threads:.0f}")

@@ -1,14 +1,14 @@
-"""A real Qdrant: built from its public source, started on loopback, and measured beside the embedded store.
+"""Builds a real Qdrant from its public source, starts it on loopback, and compares it with the embedded store.
 
     python bench/qdrant.py build CHECKOUT PROGRAM
     python bench/qdrant.py start PROGRAM [--nodes 3] [--directory DIR]
     python bench/qdrant.py measure PROGRAM FORAGE LOOKUPS TREE... [--queries 200] [--python PYTHON]
 
-`build` needs cargo, a C compiler and `protoc`, and half an hour on two processors; CHECKOUT is a clone of
-https://github.com/qdrant/qdrant at the version that is wanted. `start` prints the addresses for `QDRANT_URL`, of one node or of
-a cluster with consensus, and ends it with Ctrl-C. `measure` fills collections with the TREEs, each a repository, and looks words
-of theirs up: FORAGE is a release build, LOOKUPS the example of that name of `forage-lookup`, PYTHON one that has the packages of
-`crates/forage-lookup/tests/clients`, for the same queries by the official client. Both ask over REST.
+`build` requires cargo, a C compiler and `protoc`, and takes half an hour on two processors. CHECKOUT is a clone of
+https://github.com/qdrant/qdrant at the required version. `start` prints the addresses for `QDRANT_URL`, of one node or of a
+cluster with consensus. Stop it with Ctrl-C. `measure` fills collections with the repositories TREE..., and looks up words of
+their files: FORAGE is a release build, LOOKUPS is the example of this name in `forage-lookup`, and PYTHON is a Python with the
+packages of `crates/forage-lookup/tests/clients`, which runs the same queries with the official client. Both use REST.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PATIENCE = 60
+TIMEOUT = 60
 
 
 def build(checkout, program):
@@ -40,15 +40,15 @@ def build(checkout, program):
 
 
 class Node:
-    """A process of the server, with ports and a directory of its own."""
+    """A process of the server with its own ports and directory."""
 
     def __init__(self, program, directory, first):
         directory.mkdir(parents=True)
-        with contextlib.ExitStack() as held:
-            sockets = [held.enter_context(socket.socket()) for _ in range(3)]
-            for each in sockets:
-                each.bind(("127.0.0.1", 0))
-            self.http, self.grpc, self.peers = [each.getsockname()[1] for each in sockets]
+        with contextlib.ExitStack() as stack:
+            sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
+            for each_socket in sockets:
+                each_socket.bind(("127.0.0.1", 0))
+            self.http, self.grpc, self.peers = [each_socket.getsockname()[1] for each_socket in sockets]
         command = [str(Path(program).resolve())]
         if first is not False:
             command += ["--uri", f"http://127.0.0.1:{self.peers}"]
@@ -80,25 +80,25 @@ class Node:
             return None
 
     def wait(self, nodes):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             if self.get("/readyz") is not None:
                 cluster = self.get("/cluster") or ""
                 if nodes == 1 or cluster.count('"uri"') == nodes and '"leader":null' not in cluster:
                     return
             time.sleep(0.05)
-        sys.exit(f"a node did not come up; its log is {self.log.name}")
+        sys.exit(f"a node did not start; its log is {self.log.name}")
 
 
 @contextlib.contextmanager
 def servers(program, nodes, directory=None):
-    """Nodes that can be asked; one alone is no cluster."""
+    """Starts nodes that are ready for queries. A single node is no cluster."""
     with tempfile.TemporaryDirectory() as temporary:
-        place, running = Path(directory or temporary), []
+        top, running = Path(directory or temporary), []
         try:
             for number in range(nodes):
                 first = False if nodes == 1 else running[0] if running else None
-                running.append(Node(program, place / str(number), first))
+                running.append(Node(program, top / str(number), first))
                 for node in running:
                     node.wait(len(running) if nodes > 1 else 1)
             yield running
@@ -117,7 +117,7 @@ def start(program, nodes, directory):
             signal.pause()
 
 
-# How each collection is spread: nodes, and the options that make it.
+# The stores to measure: the number of nodes, and the options that create the collection.
 HOMES = {
     "embedded": (0, []),
     "one node": (1, []),
@@ -126,41 +126,41 @@ HOMES = {
 
 
 class Home:
-    """A configuration of Forage's, with the collection that it names."""
+    """A configuration of Forage, and its collection."""
 
-    def __init__(self, forage, place, url, layout):
-        place.mkdir(parents=True)
-        self.forage, self.place, self.url, self.layout = forage, place, url, layout
-        store = f'url = "{url}"\n' if url else f'directory = "{place / "store"}"\n'
-        self.config = place / "config.toml"
+    def __init__(self, forage, directory_path, url, layout):
+        directory_path.mkdir(parents=True)
+        self.forage, self.directory, self.url, self.layout = forage, directory_path, url, layout
+        store = f'url = "{url}"\n' if url else f'directory = "{directory_path / "store"}"\n'
+        self.config = directory_path / "config.toml"
         self.config.write_text(f"[retrieval]\n{store}timeout_ms = 60000\n")
 
     def run(self, *arguments, status=(0,)):
-        environment = {"HOME": str(self.place), "PATH": os.environ["PATH"]}
+        environment = {"HOME": str(self.directory), "PATH": os.environ["PATH"]}
         command = [self.forage, *arguments, "--config", str(self.config), "--json"]
-        done = subprocess.run(command, env=environment, cwd=self.place, capture_output=True, text=True)
-        if done.returncode not in status:
-            sys.exit(f"{command}: {done.stderr}")
-        return json.loads(done.stdout)
+        result = subprocess.run(command, env=environment, cwd=self.directory, capture_output=True, text=True)
+        if result.returncode not in status:
+            sys.exit(f"{command}: {result.stderr}")
+        return json.loads(result.stdout)
 
     def fill(self, trees):
-        began = time.monotonic()
+        start_time = time.monotonic()
         answer = self.run("sparse", "index", *self.layout, *trees)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start_time
         answers = answer.get("answers", [answer])
-        return sum(one["chunks_written"] for one in answers), seconds
+        return sum(report["chunks_written"] for report in answers), seconds
 
     def look_up(self, program, queries, callers, words=False):
-        """The ids of each query's hits, and what the example says of times."""
-        place = self.url or str(self.place / "store")
-        command = [program, *(["--words"] if words else []), place, "code", "code-superset", str(callers)]
-        done = subprocess.run(command, input="\n".join(queries), capture_output=True, text=True, check=True)
-        hits = [json.loads(line) for line in done.stdout.splitlines()]
-        return {line["query"]: line["ids"] for line in hits}, done.stderr.strip()
+        """Returns the ids of each query's hits, and the times that the example reports."""
+        store = self.url or str(self.directory / "store")
+        command = [program, *(["--words"] if words else []), store, "code", "code-superset", str(callers)]
+        result = subprocess.run(command, input="\n".join(queries), capture_output=True, text=True, check=True)
+        hits = [json.loads(line) for line in result.stdout.splitlines()]
+        return {line["query"]: line["ids"] for line in hits}, result.stderr.strip()
 
 
 def words(trees, count):
-    """Identifiers of the trees, chosen by chance, always the same."""
+    """Samples identifiers of the trees. The sample is the same in every run."""
     found = set()
     for tree in trees:
         for path in sorted(Path(tree).rglob("*")):
@@ -176,30 +176,30 @@ def measure(arguments):
     forage, lookups = (str(Path(program).resolve()) for program in (arguments.forage, arguments.lookups))
     expected, words_expected = None, None
     for name, (nodes, layout) in HOMES.items():
-        # The first one is what all are compared with.
+        # All others are compared with the first one.
         if nodes and arguments.only not in name:
             continue
         with contextlib.ExitStack() as stack:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            directory_path = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             running = stack.enter_context(servers(arguments.program, nodes)) if nodes else []
-            home = Home(forage, place / "home", running[0].url() if running else None, layout)
+            home = Home(forage, directory_path / "home", running[0].url() if running else None, layout)
             chunks, seconds = home.fill(trees)
             print(f"## {name}\nfilled: {chunks} chunks, {seconds:.1f} s, {chunks / seconds:.0f} chunks/s", flush=True)
-            # What has been written is put in order in the background.
+            # The server optimizes new data in the background.
             time.sleep(10 if nodes else 0)
             for callers in [1, 16] if nodes else [1]:
-                found, said = home.look_up(lookups, queries, callers)
+                found, times = home.look_up(lookups, queries, callers)
                 expected = expected or found
                 same = sum(found[query] == ids for query, ids in expected.items())
                 sets = sum(set(found[query]) == set(ids) for query, ids in expected.items())
-                print(f"{callers} callers: {said}; same ids in the same order as embedded: {same} of {len(expected)}, same ids: {sets}", flush=True)
-            began = time.monotonic()
+                print(f"{callers} callers: {times}; same ids in the same order as embedded: {same} of {len(expected)}, same ids: {sets}", flush=True)
+            start_time = time.monotonic()
             home.run("sparse", "index", *trees)
-            print(f"a second filling: {time.monotonic() - began:.1f} s")
+            print(f"second filling: {time.monotonic() - start_time:.1f} s")
             if running and arguments.python:
-                found, said = home.look_up(lookups, queries, 1, words=True)
-                told = compared(words_expected, [found[query] for query in queries])
-                print(f"names as words: {said}; same ids in the same order as embedded, same ids: {told}")
+                found, times = home.look_up(lookups, queries, 1, words=True)
+                equal = compare(words_expected, [found[query] for query in queries])
+                print(f"names as words: {times}; same ids in the same order as embedded, same ids: {equal}")
                 client(arguments.python, home, running[0].http, queries, words_expected)
             elif not running:
                 found, _ = home.look_up(lookups, queries, 1, words=True)
@@ -207,22 +207,22 @@ def measure(arguments):
 
 
 def client(python, home, port, queries, expected):
-    """The same queries by the official client: vectors from Forage, everything else its own."""
+    """Runs the same queries with the official client. Only the vectors come from Forage."""
     vectors = []
     for query in queries:
         vector = home.run("sparse", "encode", query, "--as", "query")
         vectors.append(json.dumps([vector["indices"], vector["values"]]))
     script = HERE.parent / "crates/forage-lookup/tests/clients/lookups.py"
     command = [python, str(script), str(port), "code", "text-sparse", "10", "0.0001"]
-    done = subprocess.run(command, input="\n".join(vectors) + "\n", capture_output=True, text=True, check=True)
-    found = [[str(id) for id in json.loads(line)] for line in done.stdout.splitlines()]
-    print(f"the official client: same ids in the same order as embedded, same ids: {compared(expected, found)}")
+    result = subprocess.run(command, input="\n".join(vectors) + "\n", capture_output=True, text=True, check=True)
+    found = [[str(id) for id in json.loads(line)] for line in result.stdout.splitlines()]
+    print(f"the official client: same ids in the same order as embedded, same ids: {compare(expected, found)}")
 
 
-def compared(expected, found):
-    """How many queries have the same ids in the same order, and how many the same ids."""
+def compare(expected, found):
+    """Counts the queries with the same ids in the same order, and those with the same ids."""
     pairs = list(zip(expected, found, strict=True))
-    return sum(one == other for one, other in pairs), sum(set(one) == set(other) for one, other in pairs)
+    return sum(expected_ids == found_ids for expected_ids, found_ids in pairs), sum(set(expected_ids) == set(found_ids) for expected_ids, found_ids in pairs)
 
 
 def main():
@@ -241,7 +241,7 @@ def main():
     command.add_argument("tree", nargs="+")
     command.add_argument("--queries", type=int, default=200)
     command.add_argument("--python")
-    command.add_argument("--only", default="", help="of the homes on servers those whose names have this")
+    command.add_argument("--only", default="", help="measure only server stores whose names contain this")
     arguments = parser.parse_args()
     match arguments.command:
         case "build":

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What redaction finds, what it marks in ordinary code, and what it costs.
+"""Measures the recall of redaction, its marks in ordinary code, and its costs.
 
     cargo build --release -p forage-redact --example redact
     bench/redaction.py cases FILE.jsonl      # {"rule", "kind": "tp" | "fp", "text", "secret", "regex", "also"} on each line
     bench/redaction.py marks DIR...          # marks per million lines of source trees, with every marked line
     bench/redaction.py cost FILE             # milliseconds for a text, median of nine
-    bench/redaction.py share FORAGE ROOT     # of a keyword search whose model answers at once
+    bench/redaction.py share FORAGE ROOT     # share of a keyword search whose model answers immediately
 
-The cases are those that gitleaks generates for its own rules: in a checkout of it (MIT), let `utils.Validate` and
-`utils.ValidateWithPaths` print their arguments as JSON, with what `Rule.Regex` finds as the secret, in place of
-checking them, and run `cmd/generate/config`. They are not kept here. A false positive of one rule can be a true one of
-another: `also` names the rules of gitleaks that find something in the text, keywords, entropy and allow lists considered.
+gitleaks generates the cases for its own rules. In a checkout of it (MIT), change `utils.Validate` and
+`utils.ValidateWithPaths` to print their arguments as JSON instead of checking them, with the match of `Rule.Regex` as the
+secret, and run `cmd/generate/config`. This repository does not contain the cases. A false positive of one rule can be a
+true positive of another: `also` names the rules of gitleaks that match the text, with keywords, entropy and allow lists.
 """
 
 import collections
@@ -25,13 +25,13 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 PROGRAM = os.environ.get("FORAGE_REDACT", "target/release/examples/redact")
-# A rule has a form of its own where its regex begins with no name of a vendor's; these find no token.
+# Rules whose regex starts without a vendor name match a token by its format. These rules match no token.
 NO_TOKEN = {"curl-auth-header", "curl-auth-user", "kubernetes-secret-yaml", "nuget-config-password", "pkcs12-file",
             "private-key", "sidekiq-sensitive-url", "freemius-secret-key"}
 NEUTRAL = ['connect("%s")', "%s", "value: %s", "| a | %s | b |", "curl -d %s http://h/x", "x = foo('%s', 1)"]
 
 
-def redacted(texts):
+def redact(texts):
     lines = "\n".join(json.dumps({"text": text}) for text in texts) + "\n"
     run = subprocess.run([PROGRAM], input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in run.stdout.split("\n") if line]
@@ -41,7 +41,7 @@ def cases(path):
     with open(path) as file:
         rows = [json.loads(line) for line in file]
     missed, found, total, wrong, negatives = collections.Counter(), 0, 0, [], 0
-    for row, result in zip(rows, redacted([row["text"] for row in rows])):
+    for row, result in zip(rows, redact([row["text"] for row in rows])):
         secret = row.get("secret", "")
         if row["kind"] == "fp":
             negatives += 1
@@ -54,19 +54,19 @@ def cases(path):
         else:
             missed[row["rule"]] += 1
     print(f"true positives: {found} of {total} = {100 * found / total:.2f} %; missed by rule: {dict(missed.most_common())}")
-    alone = sum(not also for *_, also in wrong)
-    print(f"false positives: {len(wrong)} of {negatives}; {alone} in which gitleaks finds nothing by any of its rules")
+    unmatched = sum(not also for *_, also in wrong)
+    print(f"false positives: {len(wrong)} of {negatives}; {unmatched} in which gitleaks finds nothing by any of its rules")
     for rule, text, result, also in sorted(wrong, key=lambda row: row[3] != ""):
         print(f"  {rule}: {text[:120]!r} => {result[:120]!r}" + (f" (also {also})" if also else ""))
-    own = collections.defaultdict(list)
+    secrets_by_rule = collections.defaultdict(list)
     for row in rows:
         if row["kind"] == "tp" and row.get("secret") and row.get("regex") and r"[\w.-]{0,50}?" not in row["regex"]:
-            if row["rule"] not in NO_TOKEN and row["secret"] not in own[row["rule"]] and len(own[row["rule"]]) < 8:
-                own[row["rule"]].append(row["secret"])
-    placed = [(rule, secret, frame % secret) for rule, secrets in own.items() for secret in secrets for frame in NEUTRAL]
-    bad = collections.Counter(
-        rule for (rule, secret, _), result in zip(placed, redacted([text for *_, text in placed])) if secret in result["text"])
-    print(f"forms of their own in neutral text: {len(own) - len(bad)} of {len(own)} rules wholly; missed: {dict(bad)}")
+            if row["rule"] not in NO_TOKEN and row["secret"] not in secrets_by_rule[row["rule"]] and len(secrets_by_rule[row["rule"]]) < 8:
+                secrets_by_rule[row["rule"]].append(row["secret"])
+    framed_secrets = [(rule, secret, frame % secret) for rule, secrets in secrets_by_rule.items() for secret in secrets for frame in NEUTRAL]
+    missed_rules = collections.Counter(
+        rule for (rule, secret, _), result in zip(framed_secrets, redact([text for *_, text in framed_secrets])) if secret in result["text"])
+    print(f"token formats in neutral text: {len(secrets_by_rule) - len(missed_rules)} of {len(secrets_by_rule)} rules completely; missed: {dict(missed_rules)}")
 
 
 def marks(roots):
@@ -88,7 +88,7 @@ def marks(roots):
                     texts.append((path, text))
                     lines += text.count("\n")
         count = 0
-        for (path, text), result in zip(texts, redacted([text for _, text in texts])):
+        for (path, text), result in zip(texts, redact([text for _, text in texts])):
             for before, after in zip(text.split("\n"), result["text"].split("\n")):
                 if before != after:
                     count += after.count("[redacted:") - before.count("[redacted:")
@@ -106,7 +106,7 @@ def cost(path):
         return time.perf_counter() - start
 
     times = [(timed(101) - timed(1)) * 10 for _ in range(9)]
-    print(f"{len(data)} bytes: {statistics.median(times):.2f} ms (least {min(times):.2f}, most {max(times):.2f})")
+    print(f"{len(data)} bytes: {statistics.median(times):.2f} ms (minimum {min(times):.2f}, maximum {max(times):.2f})")
 
 
 def process(data):
@@ -116,7 +116,7 @@ def process(data):
 
 
 class Model(BaseHTTPRequestHandler):
-    """Keeps what it is sent, and answers at once."""
+    """Stores the messages of the last request, and answers immediately."""
 
     sent = ""
 
@@ -135,7 +135,7 @@ class Model(BaseHTTPRequestHandler):
         pass
 
 
-# Terms of the kernel; broader ones are refused.
+# Terms for the Linux sources. Broader ones are refused.
 SEARCHES = [
     ["tcp_retransmit_skb", "rto_min", "tcp_rto_max", "retransmit.{0,20}timer", "icsk_rto"],
     ["futex_wait_setup", "futex_q"],
@@ -158,12 +158,12 @@ def share(forage, root):
                 start = time.perf_counter()
                 subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 times.append(1000 * (time.perf_counter() - start))
-            assert Model.sent, "the model was not asked"
-            whole = statistics.median(times)
-            # A process of its own compiles the rules, too, as the search does: more than redaction takes of it.
-            alone = statistics.median(process(Model.sent.encode()) for _ in range(25))
-            print(f"{terms}: {whole:.0f} ms with an index; {len(Model.sent)} bytes redacted by a process of its own:",
-                  f"{alone:.1f} ms, {100 * alone / whole:.1f} %")
+            assert Model.sent, "the model got no request"
+            search_ms = statistics.median(times)
+            # A separate process also compiles the rules, so this is an upper bound of the share of redaction.
+            redaction_ms = statistics.median(process(Model.sent.encode()) for _ in range(25))
+            print(f"{terms}: {search_ms:.0f} ms with an index; {len(Model.sent)} bytes redacted by a separate process:",
+                  f"{redaction_ms:.1f} ms, {100 * redaction_ms / search_ms:.1f} %")
             Model.sent = ""
 
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Reports of bugs with known answers: the issue that a commit says it mends, and the source files that it changes.
+"""Creates query sets from bug reports with known answers: the issue that a commit fixes, and the source files that it changes.
 
-No text of an issue is kept here: `reports.json` has repositories, revisions (the tree before all of the fixes), numbers of
-issues, commits and paths. Who has the texts makes query sets of them:
+This directory contains no texts of issues: `reports.json` has repositories, revisions (the tree before all of the fixes),
+numbers of issues, commits and paths. With the texts, you can create query sets:
 
-    reports.py sets LIST --texts FILE --checkouts DIR [--forms]    prints query sets as `evaluate` reads them
-    reports.py table NAME=RANKS…                                   prints what `evaluate --ranks` says, by language
-    reports.py shown CASES --forage FILE --checkouts DIR [--whole]  prints how often `keyword_search` shows a right file to its
-                                                                   model; CASES are of `evaluate --terms 8=CASES`
+    reports.py sets LIST --texts FILE --checkouts DIR [--forms]    prints query sets for `evaluate`
+    reports.py table NAME=RANKS…                                   prints the results of `evaluate --ranks` by language
+    reports.py shown CASES --forage FILE --checkouts DIR [--whole]  prints how often `keyword_search` shows a correct file to its
+                                                                   model; `evaluate --terms 8=CASES` writes CASES
 
-FILE has a JSON object a line: `repo` (owner/name), `issue`, `title`, `body`; `gh issue view N --json title,body` tells them.
+FILE has a JSON object on each line: `repo` (owner/name), `issue`, `title`, `body`, as in `gh issue view N --json title,body`.
 DIR has a checkout of each revision with its history, by name (`git clone URL NAME; git checkout REVISION`).
 
-With `--forms` each text is put into the form that the project gives its reporters (`.github/ISSUE_TEMPLATE`), so that words
-of a template, boxes and versions are around it as they are in what people send. For texts that have none of it.
+With `--forms`, each text is inserted into the project's issue template (`.github/ISSUE_TEMPLATE`), so that it is surrounded by
+headings, check boxes and versions, like real reports. Use it for texts without them.
 """
 
 import argparse
@@ -50,7 +50,7 @@ It should work.
 
 
 def form_of(checkout):
-    """The form for bugs: by its name, else the first that is for none of the other things."""
+    """Returns the issue template for bugs, by its name, or else the first one that is not for another purpose."""
     found = sorted(glob.glob(f"{checkout}/.github/ISSUE_TEMPLATE/*")) + glob.glob(f"{checkout}/.github/ISSUE_TEMPLATE.md")
     found = [path for path in found if path.endswith((".md", ".yml", ".yaml")) and "config" not in os.path.basename(path)]
     bugs = [path for path in found if "bug" in path.lower()]
@@ -58,7 +58,7 @@ def form_of(checkout):
     return (bugs or others or found or [None])[0]
 
 
-def filled(path, body):
+def fill_in(path, body):
     if path is None:
         return PLAIN_FORM.format(body=body)
     with open(path, errors="replace") as file:
@@ -66,11 +66,11 @@ def filled(path, body):
     if path.endswith(".md"):
         text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
         lines = text.split("\n")
-        for nth, line in enumerate(lines):
+        for index, line in enumerate(lines):
             if re.match(r"\s*(#+ |\*\*.+\*\*|\d+\. )", line):
-                return "\n".join([*lines[: nth + 1], "", body, "", *lines[nth + 1 :]])
+                return "\n".join([*lines[: index + 1], "", body, "", *lines[index + 1 :]])
         return f"{body}\n\n{text}"
-    parts, is_put = [], False
+    parts, is_inserted = [], False
     for item in re.split(r"\n\s*- type:\s*", text)[1:]:
         kind = item.split("\n")[0].strip()
         named = re.search(r"\blabel:\s*[\"']?(.+?)[\"']?\s*\n", item)
@@ -80,25 +80,25 @@ def filled(path, body):
         if kind == "checkboxes":
             boxes = re.findall(r"- label:\s*[>|]?-?\s*[\"']?(.+)", item)
             parts.append(f"### {label}\n\n" + "\n".join(f"- [X] {box}" for box in boxes))
-        elif kind == "textarea" and not is_put:
+        elif kind == "textarea" and not is_inserted:
             parts.append(f"### {label}\n\n{body}")
-            is_put = True
+            is_inserted = True
         elif kind == "textarea":
             value = re.search(r"value:\s*\|\n((?:\s{6,}.*\n?)+)", item)
-            given = re.sub(r"^\s+", "", value.group(1), flags=re.M) if value else "_No response_"
-            parts.append(f"### {label}\n\n{given}")
+            value_text = re.sub(r"^\s+", "", value.group(1), flags=re.M) if value else "_No response_"
+            parts.append(f"### {label}\n\n{value_text}")
         else:
             parts.append(f"### {label}\n\n1.2.3")
-    return "\n\n".join(parts if is_put else [*parts, body])
+    return "\n\n".join(parts if is_inserted else [*parts, body])
 
 
 def sets(arguments):
     with open(arguments.texts) as file:
         texts = {(text["repo"], text["issue"]): text for text in map(json.loads, file)}
-    made = []
+    result = []
     with open(arguments.list) as file:
-        known = json.load(file)
-    for repository in known:
+        repositories = json.load(file)
+    for repository in repositories:
         repo = repository["url"].removeprefix("https://github.com/")
         form = form_of(os.path.join(arguments.checkouts, repository["name"])) if arguments.forms else None
         queries = []
@@ -106,12 +106,12 @@ def sets(arguments):
             text = texts.get((repo, issue))
             if text is None:
                 continue
-            body = filled(form, text["body"]) if arguments.forms else text["body"]
+            body = fill_in(form, text["body"]) if arguments.forms else text["body"]
             query = f"{text['title']}\n\n{body}".strip()
             queries.append({"query": query, "relevant": paths, "secondary": [], "category": "report", "commit": commit})
         if queries:
-            made.append({key: repository[key] for key in ("name", "language", "revision")} | {"queries": queries})
-    json.dump(made, sys.stdout)
+            result.append({key: repository[key] for key in ("name", "language", "revision")} | {"queries": queries})
+    json.dump(result, sys.stdout)
 
 
 def table(arguments):
@@ -119,19 +119,19 @@ def table(arguments):
         return 100 * sum(any(rank and rank <= cut for rank in query["ranks"]) for query in queries) / max(len(queries), 1)
 
     print("| | queries | any@1 | any@3 | any@5 | any@10 | any@20 |\n| --- | --- | --- | --- | --- | --- | --- |")
-    for given in arguments.ranks:
-        name, path = given.split("=", 1)
+    for run in arguments.ranks:
+        name, path = run.split("=", 1)
         with open(path) as file:
             ranks = json.load(file)
         for title, is_python in (("Python", True), ("other languages", False)):
-            chosen = [query for query in ranks if (query["language"].lower() == "python") == is_python]
-            row = " | ".join(f"{share(chosen, cut):.1f}" for cut in (1, 3, 5, 10, 20))
-            print(f"| {name}, {title} | {len(chosen)} | {row} |")
+            queries = [query for query in ranks if (query["language"].lower() == "python") == is_python]
+            row = " | ".join(f"{share(queries, cut):.1f}" for cut in (1, 3, 5, 10, 20))
+            print(f"| {name}, {title} | {len(queries)} | {row} |")
 
 
 def shown(arguments):
-    """A server on this machine plays the model, as for `filter.py`. The query is a report's title, or with --whole its text as
-    far as a query may be long."""
+    """Prints how often a correct file is in the request. A local server acts as the model, as in `filter.py`. The query is the title
+    of a report or, with --whole, its text up to the maximum length of a query."""
     with open(arguments.cases, encoding="utf-8") as file:
         cases = json.load(file)
     arguments.trees = {case["tree"]: os.path.realpath(os.path.join(arguments.checkouts, case["tree"])) for case in cases}
@@ -152,9 +152,9 @@ def shown(arguments):
                 files = {}
                 for user in users:
                     files.update(shown_files(user, arguments.trees[case["tree"]]))
-                right = [entry if isinstance(entry, str) else entry["path"] for entry in case["relevant"]]
-                hits = [files[path] for path in right if path in files]
-                row.update(any=bool(hits), context="context" in hits, every=len(hits) == len(right), none=not bodies)
+                relevant = [entry if isinstance(entry, str) else entry["path"] for entry in case["relevant"]]
+                hits = [files[path] for path in relevant if path in files]
+                row.update(any=bool(hits), context="context" in hits, every=len(hits) == len(relevant), none=not bodies)
                 row.update(files=len(files), bytes=sum(len(user.encode()) for user in users))
         count = max(len(cases), 1)
         share = " | ".join(f"{100 * row[key] / count:.1f}" for key in ("any", "context", "every"))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times `forage grep` against ripgrep, after checking that both print the same lines.
+"""Compares the time of `forage grep` with ripgrep, after checking that both print the same lines.
 
-Three commands take turns: `forage grep` (every match, in path order), `rg --sort path` (the same answer: ripgrep
-sorts on one thread) and plain `rg` (the same lines in the order in which its threads come upon them).
+Three commands alternate: `forage grep` (every match, in path order), `rg --sort path` (the same output, for which ripgrep
+uses only one thread) and plain `rg` (the same lines in the order in which its threads find them).
 """
 
 import argparse
@@ -15,7 +15,7 @@ from measure import Bench, Results, arguments, in_turn
 
 EIGHT_TERMS = "page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan"
 
-# Name, options (the same for both programs), pattern: for the Linux sources.
+# Name, options (the same for both programs) and pattern, for the Linux sources.
 PATTERNS = [
     ("rare literal", ["-s"], "rhashtable_walk_peek"),
     ("common literal", ["-s"], "struct device"),
@@ -30,33 +30,33 @@ SEPARATOR = b"--\n"
 
 
 def binary_files(path):
-    """The files in which ripgrep found a NUL byte after a match. Forage leaves such a file out, and counts it."""
+    """Returns the files in which ripgrep found a NUL byte after a match. Forage skips and counts such files."""
     with open(path, "rb") as lines:
         return {found.group(1) for line in lines if (found := BINARY.match(line.rstrip(b"\n")))}
 
 
 def without(path, files):
-    """The lines of a ripgrep output, less those of `files`."""
+    """Yields the lines of a ripgrep output without those of `files`."""
     if not files:
         with open(path, "rb") as lines:
             yield from lines
         return
     names = b"|".join(re.escape(name) for name in files)
-    of_files = re.compile(rb"(?:" + names + rb")(?:[:-]\d+[:-]|: binary file matches)")
-    separate = begun = False
+    excluded_line = re.compile(rb"(?:" + names + rb")(?:[:-]\d+[:-]|: binary file matches)")
+    separate = has_lines = False
     with open(path, "rb") as lines:
         for line in lines:
             if line == SEPARATOR:
-                separate = begun
-            elif not of_files.match(line):
+                separate = has_lines
+            elif not excluded_line.match(line):
                 if separate:
                     yield SEPARATOR
-                separate, begun = False, True
+                separate, has_lines = False, True
                 yield line
 
 
 def difference(ours, theirs, names=("forage", "rg")):
-    """Where two sequences of lines part, in words; None if they do not."""
+    """Describes the first difference of two sequences of lines. Returns None if they are equal."""
     for number, (mine, other) in enumerate(zip_longest(ours, theirs), 1):
         if mine != other:
             shown = [b"(the end)" if line is None else line[:300] for line in (mine, other)]
@@ -65,7 +65,7 @@ def difference(ours, theirs, names=("forage", "rg")):
 
 
 def check(bench, ours, rg_sorted, rg_plain):
-    """Runs the three commands once, which also fills the page cache. Gives the matches, or what differs."""
+    """Runs the three commands once, which also fills the page cache. Returns the number of lines, and the difference if any."""
     bench.run(ours, "ours")
     bench.run(rg_sorted, "sorted")
     bench.run(rg_plain, "plain")
@@ -73,7 +73,7 @@ def check(bench, ours, rg_sorted, rg_plain):
         return 0, "rg and rg --sort path print different numbers of bytes: the tree changes, or ripgrep is broken"
     binary = binary_files(bench.output("sorted"))
     if binary:
-        print(f"  {len(binary)} binary files with matches are left out of the comparison", file=sys.stderr)
+        print(f"  {len(binary)} binary files with matches are excluded from the comparison", file=sys.stderr)
     with open(bench.output("ours"), "rb") as lines:
         found = difference(lines, without(bench.output("sorted"), binary))
     with open(bench.output("ours"), "rb") as lines:

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""What a client with the token feels of a thousand strangers at `forage mcp --http`.
+"""Measures the effect of a thousand unauthenticated clients ("strangers") on an authenticated client of `forage mcp --http`.
 
-Starts a server on a port of 127.0.0.1, a process of strangers and two clients: one that connects for every call, and one
-that keeps its connection. Prints the times of their calls, alone and among strangers, and what became of the strangers.
+Starts a server on 127.0.0.1, a process with the strangers, and two clients: one that connects for every call, and one that
+keeps its connection. Prints the times of their calls, alone and among strangers, and the results of the strangers.
 
     python3 bench/strangers.py --forage target/release/forage --strangers 1000 --seconds 60
 
-Strangers come in equal parts of five kinds, and each comes again as soon as it is turned away:
+There are equal numbers of five kinds of strangers. Each reconnects as soon as it is disconnected:
 
-    silent     connects and says nothing
-    slow       sends a byte of a request's head every second
-    renewing   asks for something that is not there every two seconds, so as to look alive
-    half-open  sends half a head, and never closes its end of a connection that the server has closed, for 5 s
-    flooding   calls with a wrong token as fast as it can
+    silent     connects and sends nothing
+    slow       sends one byte of a request head per second
+    renewing   requests an unknown path every two seconds to keep its connection
+    half-open  sends half a request head, and does not close its side for 5 s after the server has closed
+    flooding   sends calls with a wrong token as fast as possible
 """
 
 import argparse
@@ -33,9 +33,9 @@ import time
 
 TOKEN = "the-right-token"
 KINDS = ("silent", "slow", "renewing", "half-open", "flooding")
-MOST_STRANGERS, MOST_SECONDS = 4_000, 600
-# A call that takes longer counts as this long and as lost.
-PATIENCE = 10.0
+MAX_STRANGERS, MAX_SECONDS = 4_000, 600
+# Timeout of a call in seconds. A call that takes longer counts with this time and as lost.
+TIMEOUT = 10.0
 
 CALL = json.dumps({
     "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -55,31 +55,31 @@ def call(connection):
         raise OSError(f"{answer.status} {text[:200]}")
 
 
-def client(port, keeps, until, times, errors):
+def client(port, keeps_connection, deadline, times, errors):
     connection = None
-    while time.monotonic() < until:
-        started = time.monotonic()
+    while time.monotonic() < deadline:
+        start = time.monotonic()
         try:
             if connection is None:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
             call(connection)
-            times.append(time.monotonic() - started)
+            times.append(time.monotonic() - start)
         except (OSError, http.client.HTTPException) as error:
-            times.append(PATIENCE)
+            times.append(TIMEOUT)
             errors[repr(error)[:120]] += 1
             connection = None
-        if connection is not None and not keeps:
+        if connection is not None and not keeps_connection:
             connection.close()
             connection = None
         time.sleep(0.01)
 
 
 def clients(port, seconds):
-    """The times of the calls of both clients."""
-    until, threads, results = time.monotonic() + seconds, [], {}
-    for name, keeps in (("connects anew", False), ("keeps its connection", True)):
+    """Runs both clients. Returns the times of their calls and their errors."""
+    deadline, threads, results = time.monotonic() + seconds, [], {}
+    for name, keeps_connection in (("reconnects", False), ("keeps its connection", True)):
         results[name] = ([], collections.Counter())
-        threads.append(threading.Thread(target=client, args=(port, keeps, until, *results[name])))
+        threads.append(threading.Thread(target=client, args=(port, keeps_connection, deadline, *results[name])))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -91,9 +91,9 @@ def show(title, results):
     worst = 0.0
     for name, (times, errors) in results.items():
         times = sorted(times)
-        at = lambda share: times[min(int(len(times) * share), len(times) - 1)] * 1e3
-        worst = max(worst, at(0.99))
-        print(f"{title:16} {name:22} {len(times):6} calls   p50 {at(0.5):7.2f} ms   p99 {at(0.99):7.2f} ms   "
+        percentile = lambda share: times[min(int(len(times) * share), len(times) - 1)] * 1e3
+        worst = max(worst, percentile(0.99))
+        print(f"{title:16} {name:22} {len(times):6} calls   p50 {percentile(0.5):7.2f} ms   p99 {percentile(0.99):7.2f} ms   "
               f"max {times[-1] * 1e3:8.2f} ms   lost {sum(errors.values())}")
         for error, count in errors.most_common(3):
             print(f"    {count} × {error}")
@@ -101,44 +101,44 @@ def show(title, results):
 
 
 async def stranger(kind, port, counts):
-    """One after the other, for ever."""
+    """Opens connections of a kind one after the other."""
     loop = asyncio.get_running_loop()
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer wrong\r\n".encode()
-    whole = head + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-    nothing = f"GET /x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    request = head + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    unknown_path = f"GET /x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
     while True:
-        link = socket.socket()
-        link.setblocking(False)
+        connection = socket.socket()
+        connection.setblocking(False)
         try:
-            await loop.sock_connect(link, ("127.0.0.1", port))
+            await loop.sock_connect(connection, ("127.0.0.1", port))
             counts[kind, "connections"] += 1
             if kind == "silent":
-                await loop.sock_recv(link, 1)
+                await loop.sock_recv(connection, 1)
             elif kind == "slow":
-                ended = asyncio.ensure_future(loop.sock_recv(link, 1))
+                closed = asyncio.ensure_future(loop.sock_recv(connection, 1))
                 for byte in head:
-                    if ended.done():
+                    if closed.done():
                         break
-                    await loop.sock_sendall(link, bytes([byte]))
-                    await asyncio.wait([ended], timeout=1)
-                ended.cancel()
+                    await loop.sock_sendall(connection, bytes([byte]))
+                    await asyncio.wait([closed], timeout=1)
+                closed.cancel()
             elif kind == "renewing":
                 while True:
-                    await loop.sock_sendall(link, nothing)
-                    answer = await loop.sock_recv(link, 4096)
+                    await loop.sock_sendall(connection, unknown_path)
+                    answer = await loop.sock_recv(connection, 4096)
                     if not answer:
                         break
                     counts[kind, answer[9:12].decode()] += 1
                     await asyncio.sleep(2)
             elif kind == "half-open":
-                await loop.sock_sendall(link, head)
-                while await loop.sock_recv(link, 4096):
+                await loop.sock_sendall(connection, head)
+                while await loop.sock_recv(connection, 4096):
                     pass
                 await asyncio.sleep(5)
             else:
                 while True:
-                    await loop.sock_sendall(link, whole)
-                    answer = await loop.sock_recv(link, 4096)
+                    await loop.sock_sendall(connection, request)
+                    answer = await loop.sock_recv(connection, 4096)
                     if not answer:
                         break
                     counts[kind, answer[9:12].decode()] += 1
@@ -146,10 +146,10 @@ async def stranger(kind, port, counts):
             counts[kind, type(error).__name__] += 1
             await asyncio.sleep(0)
         finally:
-            link.close()
+            connection.close()
 
 
-def strangers(port, number, seconds, tell):
+def strangers(port, number, seconds, sender):
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
     counts = collections.Counter()
 
@@ -158,7 +158,7 @@ def strangers(port, number, seconds, tell):
         await asyncio.wait(tasks, timeout=seconds)
 
     asyncio.new_event_loop().run_until_complete(run())
-    tell.send(dict(counts))
+    sender.send(dict(counts))
     os._exit(0)
 
 
@@ -175,15 +175,15 @@ def main():
     parser.add_argument("--files", type=int, help="file descriptors of the server (ulimit -n)")
     parser.add_argument("--bar", type=float, default=50, help="milliseconds that p99 must stay below")
     arguments = parser.parse_args()
-    number, seconds = min(arguments.strangers, MOST_STRANGERS), min(arguments.seconds, MOST_SECONDS)
-    with tempfile.TemporaryDirectory() as place:
-        root = pathlib.Path(place, "project")
+    number, seconds = min(arguments.strangers, MAX_STRANGERS), min(arguments.seconds, MAX_SECONDS)
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory, "project")
         root.mkdir()
         (root / "README.md").write_text("# Example\n")
         files = arguments.files
         server = subprocess.Popen(
             [arguments.forage, "mcp", "--http", "127.0.0.1:0", "--root", str(root)],
-            env={"HOME": place, "PATH": os.environ["PATH"], "FORAGE_MCP_TOKEN": TOKEN},
+            env={"HOME": directory, "PATH": os.environ["PATH"], "FORAGE_MCP_TOKEN": TOKEN},
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None,
         )
@@ -192,23 +192,23 @@ def main():
             port = int(line.split("127.0.0.1:")[1].split("/")[0])
             threading.Thread(target=lambda: collections.deque(server.stderr, 0), daemon=True).start()
             show("alone", clients(port, min(seconds / 4, 5)))
-            hear, tell = multiprocessing.Pipe(False)
-            attack = multiprocessing.Process(target=strangers, args=(port, number, seconds + 2, tell), daemon=True)
+            receiver, sender = multiprocessing.Pipe(False)
+            attack = multiprocessing.Process(target=strangers, args=(port, number, seconds + 2, sender), daemon=True)
             attack.start()
-            # All of them are there.
+            # Wait until all strangers are connected.
             time.sleep(1)
             before = processor_seconds(server)
             worst = show("among strangers", clients(port, seconds))
-            spent = processor_seconds(server) - before
-            counts = hear.recv() if hear.poll(20) else {}
-            most = pathlib.Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]
+            processor_time = processor_seconds(server) - before
+            counts = receiver.recv() if receiver.poll(20) else {}
+            peak_kib = pathlib.Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]
         finally:
             server.kill()
             server.wait()
-    print(f"{number} strangers for {seconds:.0f} s; the server used {spent:.1f} s of processor, {int(most) / 1024:.0f} MiB")
+    print(f"{number} strangers for {seconds:.0f} s; the server used {processor_time:.1f} s of processor time, {int(peak_kib) / 1024:.0f} MiB")
     for kind in KINDS:
-        told = ", ".join(f"{what} {count}" for (of, what), count in sorted(counts.items()) if of == kind)
-        print(f"    {kind:10} {told}")
+        summary = ", ".join(f"{event} {count}" for (counted_kind, event), count in sorted(counts.items()) if counted_kind == kind)
+        print(f"    {kind:10} {summary}")
     if worst >= arguments.bar:
         sys.exit(f"p99 {worst:.1f} ms is not below {arguments.bar:.0f} ms")
 

@@ -1,12 +1,11 @@
-"""A team's server under load: two replicas of `forage mcp --http` behind nginx, and 200 callers of `wrk`.
+"""Tests a team's server under load: two replicas of `forage mcp --http` behind nginx, and 200 callers of `wrk`.
 
     python bench/team.py FORAGE ROOT... [--minutes 10] [--callers 200] [--qdrant URL] [--words FILE] [--restart]
 
-FORAGE is a release build; with `--qdrant` the server has a filled collection `code`, of which the
-words in FILE (one on a line) are looked up. `nginx` and `wrk` are Debian's packages. Every caller asks the next thing as
-soon as it has been answered. With `--restart` each replica is ended and started again in the middle, one after the other. Prints what
-`wrk` says of times, how many answers were errors, the most memory of each replica, and whether the calls on record and the numbers at
-`/metrics` are as many as were made.
+FORAGE is a release build. With `--qdrant`, the Qdrant server must have a filled collection `code`, in which the words of FILE (one
+per line) are looked up. `nginx` and `wrk` are Debian packages. Every caller sends its next call as soon as it has an answer. With
+`--restart`, each replica is restarted during the test, one after the other. Prints the times from `wrk`, the number of errors, and
+the peak memory of each replica. Checks that the audit log and `/metrics` count as many calls as were made.
 """
 
 import argparse
@@ -82,12 +81,12 @@ end
 NGINX = """
 worker_processes 1;
 daemon off;
-pid {place}/nginx.pid;
-error_log {place}/nginx.log;
+pid {directory}/nginx.pid;
+error_log {directory}/nginx.log;
 events {{ worker_connections 4096; }}
 http {{
   access_log off;
-  client_body_temp_path {place}/body; proxy_temp_path {place}/proxy; fastcgi_temp_path {place}/f; uwsgi_temp_path {place}/u; scgi_temp_path {place}/s;
+  client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   upstream forage {{ {servers} keepalive 256; }}
   server {{
     listen 127.0.0.1:{port};
@@ -97,7 +96,7 @@ http {{
       proxy_set_header Connection "";
       proxy_set_header Host forage.example;
       proxy_read_timeout 120s;
-      # A replica that ends refuses connections, and closes those that are idle: the other one is asked.
+      # A stopping replica refuses connections and closes idle ones. Then nginx tries the other one.
       proxy_next_upstream error timeout http_503 non_idempotent;
     }}
   }}
@@ -106,34 +105,34 @@ http {{
 
 
 def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        return free_socket.getsockname()[1]
 
 
 class Replica:
-    def __init__(self, forage, place, roots, qdrant, number):
-        self.place, self.number, self.port = place, number, free_port()
-        home = place / f"home{number}"
+    def __init__(self, forage, directory, roots, qdrant, number):
+        self.directory, self.number, self.port = directory, number, free_port()
+        home = directory / f"home{number}"
         home.mkdir()
         lookup = f'[retrieval]\nenable_keyword_tool = true\nurl = "{qdrant}"\n' if qdrant else ""
         (home / "config.toml").write_text(lookup)
         self.environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
         self.command = [forage, "--config", str(home / "config.toml"), "mcp", "--http", f"127.0.0.1:{self.port}"]
-        self.command += ["--tokens", str(place / "tokens.toml"), "--audit", str(place / f"calls{number}.jsonl"), "--metrics"]
+        self.command += ["--tokens", str(directory / "tokens.toml"), "--audit", str(directory / f"calls{number}.jsonl"), "--metrics"]
         self.command += ["--allow-host", "forage.example"]
         for root in roots:
             self.command += ["--root", root]
-        self.most, self.metered = 0, 0
+        self.peak_mb, self.counted_calls = 0, 0
         self.start()
 
     def start(self):
-        log = open(self.place / f"log{self.number}", "a")
+        log = open(self.directory / f"log{self.number}", "a")
         self.process = subprocess.Popen(self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         end = time.monotonic() + 60
         while self.get("/readyz") is None:
             if time.monotonic() > end or self.process.poll() is not None:
-                raise SystemExit(f"a replica did not start: {(self.place / f'log{self.number}').read_text()}")
+                raise SystemExit(f"a replica did not start: {(self.directory / f'log{self.number}').read_text()}")
             time.sleep(0.05)
 
     def get(self, path, token=None):
@@ -153,19 +152,19 @@ class Replica:
             return
         found = re.search(r"VmRSS:\s+(\d+)", status)
         if found:
-            self.most = max(self.most, int(found[1]) // 1024)
+            self.peak_mb = max(self.peak_mb, int(found[1]) // 1024)
 
     def meter(self, token):
-        """Adds the calls that this process has counted."""
+        """Adds the number of calls that this process has counted."""
         text = self.get("/metrics", token)
         if text is None:
-            raise SystemExit("a replica shows no numbers")
-        self.metered += sum(int(number) for number in re.findall(r"^forage_calls_total\{[^}]*\} (\d+)", text, re.MULTILINE))
+            raise SystemExit("a replica has no metrics")
+        self.counted_calls += sum(int(number) for number in re.findall(r"^forage_calls_total\{[^}]*\} (\d+)", text, re.MULTILINE))
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait(timeout=60) != 0:
-            raise SystemExit(f"a replica ended with {self.process.returncode}")
+            raise SystemExit(f"a replica exited with {self.process.returncode}")
 
 
 def bodies(roots, words):
@@ -174,13 +173,13 @@ def bodies(roots, words):
     calls["read_file"] = [{"path": str(path.relative_to(roots[0]))} for path in files[:: max(1, len(files) // 20)][:20]]
     if words:
         calls["keyword_lookup"] = [{"query": word} for word in words]
-    made = []
-    # Each tool as often, whatever it can be asked.
+    result = []
+    # Each tool gets the same number of calls, regardless of the number of its arguments.
     for number in range(max(len(arguments) for arguments in calls.values())):
         for tool, arguments in calls.items():
             params = {"name": tool, "arguments": arguments[number % len(arguments)]}
-            made.append(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
-    return made
+            result.append(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+    return result
 
 
 def main():
@@ -196,24 +195,24 @@ def main():
     roots = [str(Path(root).resolve()) for root in arguments.roots]
     words = Path(arguments.words).read_text().split() if arguments.words else []
     with tempfile.TemporaryDirectory() as temporary:
-        place = Path(temporary)
+        directory = Path(temporary)
         tokens = {name: secrets.token_hex(32) for name in ["alice", "bob", "ci", "metrics"]}
         entries = [
             f'[[tokens]]\nname = "{name}"\nsha256 = "{hashlib.sha256(token.encode()).hexdigest()}"\nmetrics = {str(name == "metrics").lower()}\n'
             for name, token in tokens.items()
         ]
-        (place / "tokens.toml").write_text("".join(entries))
-        replicas = [Replica(arguments.forage, place, roots, arguments.qdrant, number) for number in range(2)]
+        (directory / "tokens.toml").write_text("".join(entries))
+        replicas = [Replica(arguments.forage, directory, roots, arguments.qdrant, number) for number in range(2)]
         port = free_port()
         servers = " ".join(f"server 127.0.0.1:{replica.port} max_fails=0;" for replica in replicas)
-        (place / "nginx.conf").write_text(NGINX.format(place=place, servers=servers, port=port))
-        nginx = subprocess.Popen(["nginx", "-c", str(place / "nginx.conf"), "-e", str(place / "nginx.log")])
-        (place / "bodies").write_text("\n".join(bodies(roots, words)) + "\n")
-        (place / "load.lua").write_text(LUA)
+        (directory / "nginx.conf").write_text(NGINX.format(directory=directory, servers=servers, port=port))
+        nginx = subprocess.Popen(["nginx", "-c", str(directory / "nginx.conf"), "-e", str(directory / "nginx.log")])
+        (directory / "bodies").write_text("\n".join(bodies(roots, words)) + "\n")
+        (directory / "load.lua").write_text(LUA)
         time.sleep(1)
-        environment = {**os.environ, "BODIES": str(place / "bodies"), "TOKENS": " ".join(tokens[name] for name in ["alice", "bob", "ci"])}
+        environment = {**os.environ, "BODIES": str(directory / "bodies"), "TOKENS": " ".join(tokens[name] for name in ["alice", "bob", "ci"])}
         command = ["wrk", "-t1", f"-c{arguments.callers}", f"-d{int(arguments.minutes * 60)}s", "--timeout", "60s"]
-        load = subprocess.Popen([*command, "-s", str(place / "load.lua"), f"http://127.0.0.1:{port}"], env=environment, stdout=subprocess.PIPE, text=True)
+        load = subprocess.Popen([*command, "-s", str(directory / "load.lua"), f"http://127.0.0.1:{port}"], env=environment, stdout=subprocess.PIPE, text=True)
         sampling = threading.Event()
 
         def sample():
@@ -229,28 +228,28 @@ def main():
                 replica.meter(tokens["metrics"])
                 replica.end()
                 replica.start()
-        said = load.communicate()[0]
+        output = load.communicate()[0]
         time.sleep(1)
         sampling.set()
         sampler.join()
-        said = said[said.index("\nrequests ") + 1 :]
-        print(said)
-        told = {name: float(number) for name, number in re.findall(r"^(\w+) ([\d.]+)$", said, re.MULTILINE)}
+        output = output[output.index("\nrequests ") + 1 :]
+        print(output)
+        report = {name: float(number) for name, number in re.findall(r"^(\w+) ([\d.]+)$", output, re.MULTILINE)}
         for replica in replicas:
             replica.meter(tokens["metrics"])
-            print(f"replica {replica.number}: {replica.most} MB at the most, {replica.metered} calls counted")
-        recorded = sum(len((place / f"calls{number}.jsonl").read_text().splitlines()) for number in range(2))
-        counted = sum(replica.metered for replica in replicas)
+            print(f"replica {replica.number}: {replica.peak_mb} MB at most, {replica.counted_calls} calls counted")
+        recorded = sum(len((directory / f"calls{number}.jsonl").read_text().splitlines()) for number in range(2))
+        counted = sum(replica.counted_calls for replica in replicas)
         print(f"on record: {recorded} calls")
         for replica in replicas:
             replica.end()
         nginx.terminate()
         nginx.wait()
-        failed = told["errors"] + told["status"] + told["socket"]
-        # What was under way when `wrk` ended is on record, too. A restart takes with it what was counted behind the last look.
-        is_counted = recorded >= told["requests"] and (arguments.restart or counted == recorded)
+        failed = report["errors"] + report["status"] + report["socket"]
+        # The audit log also contains calls that were in progress when `wrk` ended. A restart loses the counts after the last reading.
+        is_counted = recorded >= report["requests"] and (arguments.restart or counted == recorded)
         if failed or not is_counted:
-            raise SystemExit(f"{failed:.0f} calls failed; {told['requests']:.0f} were made, {recorded} are on record, {counted} were counted")
+            raise SystemExit(f"{failed:.0f} calls failed; {report['requests']:.0f} were made, {recorded} are on record, {counted} were counted")
 
 
 main()

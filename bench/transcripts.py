@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the transcripts of docs/transcripts.md: `forage keyword` on three repositories, with answers written by hand.
+"""Creates the transcripts of docs/transcripts.md: `forage keyword` on three repositories, with manually written answers.
 
-The sources come from the package registries through their own clients (pip, cargo, npm), at fixed versions. A server on
-this machine plays the model: it sends the answers of bench/transcripts.json, which were written by hand after reading
-the evidence. Each search runs with `--record`, and again with `--replay`, which must print the same. The page's
-generated part goes to stdout.
+The sources come from the package registries through their own clients (pip, cargo, npm), at fixed versions. A local server
+acts as the model. It sends the answers of bench/transcripts.json, which were written manually after reading the evidence.
+Each search runs with `--record`, and again with `--replay`, which must print the same. Prints the generated part of the page.
 """
 
 import argparse
@@ -22,7 +21,7 @@ import threading
 
 from filter import Tokens, send_json, shown_files
 
-# Name, settings of `[filter]`: the requirement's form, which is the default, and the smallest one.
+# Name and settings of `[filter]`: the requirement's form, which is the default, and the smallest one.
 FORMS = [
     ("requirement", {"evidence": "requirement", "answer": "paths"}),
     ("compact", {"evidence": "compact", "answer": "ids"}),
@@ -30,28 +29,28 @@ FORMS = [
 
 
 def unpack(archive, directory):
-    """Unpacks an archive whose files are all below one directory, which gets another name."""
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory)) as space:
+    """Unpacks an archive with one top-level directory, which is renamed."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory)) as scratch:
         with tarfile.open(archive) as files:
-            files.extractall(space, filter="data")
-        [top] = os.listdir(space)
-        os.rename(os.path.join(space, top), directory)
+            files.extractall(scratch, filter="data")
+        [top] = os.listdir(scratch)
+        os.rename(os.path.join(scratch, top), directory)
 
 
 def download(source, directory):
     package, version = source["package"], source["version"]
-    with tempfile.TemporaryDirectory() as space:
-        run = lambda *command: subprocess.run(command, cwd=space, check=True, stdout=subprocess.PIPE).stdout
+    with tempfile.TemporaryDirectory() as scratch:
+        run = lambda *command: subprocess.run(command, cwd=scratch, check=True, stdout=subprocess.PIPE).stdout
         if source["client"] == "pip":
             run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"{package}=={version}")
-            unpack(glob.glob(os.path.join(space, "*.tar.gz"))[0], directory)
+            unpack(glob.glob(os.path.join(scratch, "*.tar.gz"))[0], directory)
         elif source["client"] == "npm":
             run("npm", "pack", "--silent", f"{package}@{version}")
-            unpack(glob.glob(os.path.join(space, "*.tgz"))[0], directory)
+            unpack(glob.glob(os.path.join(scratch, "*.tgz"))[0], directory)
         else:
-            os.mkdir(os.path.join(space, "src"))
-            open(os.path.join(space, "src/lib.rs"), "w").close()
-            with open(os.path.join(space, "Cargo.toml"), "w", encoding="utf-8") as manifest:
+            os.mkdir(os.path.join(scratch, "src"))
+            open(os.path.join(scratch, "src/lib.rs"), "w").close()
+            with open(os.path.join(scratch, "Cargo.toml"), "w", encoding="utf-8") as manifest:
                 manifest.write(f'[package]\nname = "sources"\nedition = "2021"\n[dependencies]\n{package} = "={version}"\n')
             metadata = json.loads(run("cargo", "metadata", "--quiet", "--format-version", "1"))
             [found] = [p for p in metadata["packages"] if (p["name"], p["version"]) == (package, version)]
@@ -59,7 +58,7 @@ def download(source, directory):
 
 
 def answer_of(files, user, tree):
-    """The answer as a model gives it: lines, or JSON with the ids that the evidence gives the files."""
+    """Formats an answer like a model: lines, or JSON with the ids of the files in the evidence."""
     if all(isinstance(file, str) for file in files):
         return "\n".join(files).replace("{root}", tree)
     ids = {path: name for name, path in re.findall(r"^(F\d+) (.*?) \([^\n]*×\d+\)", user, re.MULTILINE)}
@@ -68,7 +67,7 @@ def answer_of(files, user, tree):
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Sends what `answer` makes of the user's message, counts what it is sent, and keeps the body."""
+    """Responds with the result of `answer` for the user's message. Counts tokens and stores the body of the request."""
 
     answer, bodies, tokens = None, [], None
 
@@ -88,28 +87,28 @@ class Model(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def told(output, tree):
-    """What was printed, without the seconds, which are those of the script, and with another place of the tree."""
+def normalize(output, tree):
+    """Removes the seconds from an output, and replaces the path of the tree."""
     return re.sub(r", [0-9.]+ s\]", "]", output.replace(os.path.dirname(tree), "/sources"))
 
 
 def search(options, url, case, tree, settings):
-    """Runs one search with `--record` and once more with `--replay`; what it printed."""
+    """Runs one search with `--record`, and again with `--replay`. Returns the output."""
     with tempfile.TemporaryDirectory() as directory:
-        config, tape = os.path.join(directory, "config.toml"), os.path.join(directory, "tape.jsonl")
+        config, recording = os.path.join(directory, "config.toml"), os.path.join(directory, "tape.jsonl")
         with open(config, "w", encoding="utf-8") as file:
             file.write("[filter]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
             file.write(f'[[models]]\nprovider = "local"\nmodel = "by-hand"\nbase_url = "{url}"\n')
         environment = {"PATH": "", "HOME": directory, "FORAGE_CONFIG": config}
         outputs = []
-        for flags in (["--record", tape], ["--replay", tape]):
+        for flags in (["--record", recording], ["--replay", recording]):
             command = [options.forage, "--root", tree, "keyword", *flags, case["question"], *case["terms"]]
             run = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
             if run.returncode == 2:
                 sys.exit(f"{case['name']}: {run.stderr.decode()}")
-            outputs.append(told(run.stdout.decode(), tree))
+            outputs.append(normalize(run.stdout.decode(), tree))
         if outputs[0] != outputs[1]:
-            sys.exit(f"{case['name']}: the replay prints something else:\n{outputs[0]}\n{outputs[1]}")
+            sys.exit(f"{case['name']}: the replay has a different output:\n{outputs[0]}\n{outputs[1]}")
         return outputs[0].rstrip("\n")
 
 
@@ -118,7 +117,7 @@ def main():
     parser.add_argument("--forage", required=True, type=os.path.abspath)
     parser.add_argument("--sources", required=True, type=os.path.realpath, help="directory for the sources, outside of git")
     parser.add_argument("--tokenizer", help="command that reads a JSON list of texts and prints a JSON list of counts")
-    parser.add_argument("--requests", help="directory that gets the requests as files, to write answers by")
+    parser.add_argument("--requests", help="directory to write the requests to, as a basis for answers")
     options = parser.parse_args()
     Model.tokens = Tokens(options.tokenizer)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
@@ -142,19 +141,19 @@ def main():
             Model.bodies.clear()
             Model.answer = lambda user, files=case["answers"][form], tree=tree: answer_of(files, user, tree)
             output = search(options, url, case, tree, settings)
-            # The replay asks nobody.
-            [(size, sent, answered, body)] = Model.bodies
+            # The replay sends no request.
+            [(size, sent_tokens, answer_tokens, body)] = Model.bodies
             if options.requests:
                 os.makedirs(options.requests, exist_ok=True)
                 with open(os.path.join(options.requests, f"{case['name']}-{form}.txt"), "w", encoding="utf-8") as file:
                     file.write("\n\n".join(message["content"] for message in body["messages"]))
             shown = len(shown_files(body["messages"][1]["content"], tree))
-            base = base or sent
+            base = base or sent_tokens
             rows.append(
-                f"| {case['name']} | {form} | {shown} | {size:,} | {sent:,} | {sent / base:.2f} | {answered:,} |"
+                f"| {case['name']} | {form} | {shown} | {size:,} | {sent_tokens:,} | {sent_tokens / base:.2f} | {answer_tokens:,} |"
             )
-            named = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in settings.items())
-            page += [f"\n{form.capitalize()} form ({named}):\n", "```text", output, "```"]
+            settings_text = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in settings.items())
+            page += [f"\n{form.capitalize()} form ({settings_text}):\n", "```text", output, "```"]
         pages.append("\n".join(page))
 
     print(f"Tokens are counted by {Model.tokens.name}.", file=sys.stderr)

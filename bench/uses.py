@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compares what `grep_search` tells of the uses of names with what compilers' language servers tell.
+"""Compares the uses of names that `grep_search` finds with the references that language servers find.
 
     uses.py --forage FORAGE --server 'clangd' --tree TREE --glob 'src/*.c' --names 12
 
-Names are those of functions and types that the files define, chosen by a seed, that stand in 3 to 60 lines. The server is asked
-for all references of the definition (`textDocument/references`), ours for all lines with the name. Recall is the share of the
-server's lines that are among ours, and precision the share of our lines of code that are among the server's: where several things
-have one name, ours has the uses of all of them. References by another word than the name (`Self`) are counted apart. Python 3.9 or newer, no packages.
+Samples names of functions and types that the files define and that occur in 3 to 60 lines. Requests all references of the definition
+from the server (`textDocument/references`), and all lines with the name from Forage. Recall is the share of the server's lines that
+Forage finds. Precision is the share of Forage's lines of code that the server finds. If several definitions have the same name,
+Forage finds the uses of all of them. References by another word than the name (`Self`) are counted separately. Python 3.9 or newer,
+no packages.
 """
 
 import argparse
@@ -73,7 +74,7 @@ class Server:
                 return
             message = json.loads(out.read(length))
             if "method" in message and "id" in message:
-                # What servers ask clients: settings, of which there are none.
+                # Servers request settings from clients. We have none.
                 items = (message.get("params") or {}).get("items", [])
                 self.send({"id": message["id"], "result": [None] * len(items) if items else None})
             elif "id" in message:
@@ -82,7 +83,7 @@ class Server:
                     self.changed.notify_all()
 
     def open(self, path):
-        """Shows a file, which some servers have to be before they are asked about it."""
+        """Opens a file, which some servers require before requests about it."""
         if path in self.opened:
             return
         self.opened.add(path)
@@ -91,7 +92,7 @@ class Server:
         self.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
     def references(self, path, line, column, name):
-        """Lines that refer to a definition by its name, and how many do so by another word, such as `Self`."""
+        """Returns the lines that refer to a definition by name, and the number of lines with another word such as `Self`."""
         params = {
             "textDocument": {"uri": path.as_uri()},
             "position": {"line": line - 1, "character": column},
@@ -99,11 +100,11 @@ class Server:
         }
         found = self.ask("textDocument/references", params, 180) or []
         lines, others = set(), set()
-        for place in found:
-            file = Path(unquote(urlparse(place["uri"]).path))
+        for location in found:
+            file = Path(unquote(urlparse(location["uri"]).path))
             if self.tree not in file.parents:
                 continue
-            start = place["range"]["start"]
+            start = location["range"]["start"]
             text = file.read_text(errors="replace").splitlines()[start["line"]]
             by_name = text[start["character"] :].startswith(name)
             (lines if by_name else others).add((str(file.relative_to(self.tree)), start["line"] + 1))
@@ -126,7 +127,7 @@ def uses(forage, tree, name):
 
 
 def candidates(forage, tree, paths):
-    """Definitions of functions and types with a name of some length: path, line, column, name."""
+    """Yields definitions of functions and types with names of at least four letters: path, line, column, name."""
     for path in paths:
         outline = records(forage, tree, "read_file", {"path": str(path.relative_to(tree)), "outline": True})
         lines = path.read_text(errors="replace").splitlines()
@@ -142,17 +143,17 @@ def main():
     parser.add_argument("--server", required=True, help="the command of a language server on stdio")
     parser.add_argument("--settings", type=json.loads, default={}, help="the server's initializationOptions as JSON")
     parser.add_argument("--tree", required=True, type=lambda text: Path(text).resolve(strict=True))
-    parser.add_argument("--glob", required=True, help="files whose definitions are asked for, and that the server opens")
+    parser.add_argument("--glob", required=True, help="files whose definitions are sampled, and that the server opens")
     parser.add_argument("--names", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--open", type=int, default=400, help="files that the server is shown before it is asked")
+    parser.add_argument("--open", type=int, default=400, help="number of files to open in the server before the first request")
     parser.add_argument("--wait", type=float, default=20, help="seconds for the server to read the project")
     options = parser.parse_args()
     tree, forage = options.tree, str(Path(options.forage).resolve())
     paths = sorted(path for path in tree.glob(options.glob) if path.is_file() and path.suffix in LANGUAGES)
-    choice = random.Random(options.seed)
-    found = list(candidates(forage, tree, choice.sample(paths, min(len(paths), 60))))
-    choice.shuffle(found)
+    rng = random.Random(options.seed)
+    found = list(candidates(forage, tree, rng.sample(paths, min(len(paths), 60))))
+    rng.shuffle(found)
     server = Server(options.server, tree, options.settings)
     for path in paths[: options.open]:
         server.open(path)
@@ -174,7 +175,7 @@ def main():
         if not theirs:
             continue
         seen.add(name)
-        code = {place for place, mention in ours.items() if mention in ("code", "definition")}
+        code = {location for location, mention in ours.items() if mention in ("code", "definition")}
         by_other_words += others
         row = [len(theirs), len(theirs & ours.keys()), len(code), len(code & theirs)]
         for key, value in zip(total, row):

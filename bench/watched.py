@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times searches in a process that lives on, as a server does, against ripgrep, ugrep, git grep and codesearch.
+"""Compares searches in a running process, as in a server, with ripgrep, ugrep, git grep and codesearch.
 
-The process is `watched_search` (`cargo build --release -p forage-search --example watched_search`): it has an index, and
-the kernel tells it what changes in the tree, so that a search needs neither a walk nor a look at the files that can't
-match. Its own scan, in the same process, is measured too. It writes what `rg -n` prints to a file, as the others do.
-Before anything is timed, the lines of all must be the same, in any order; a program that prints others is named and not
-compared. Limited searches end after 200 lines, which must be the first ones of `rg --sort path`; ripgrep has no such
-limit and prints all. Fuzzy searches are compared with our own scan only: bench/fuzzy.py says how ugrep's differ.
+The process is `watched_search` (`cargo build --release -p forage-search --example watched_search`). It has an index, and the
+kernel notifies it of changes in the tree. So a search needs no walk, and reads no files that can't match. We also measure a
+scan in the same process. Like the other programs, it writes the output of `rg -n` to a file. Before the measurement, all must
+print the same lines, in any order. A program with other lines is reported and not compared. Limited searches end after 200
+lines, which must be the first ones of `rg --sort path`. ripgrep has no such limit and prints all lines. Fuzzy searches are
+only compared with our own scan. See bench/fuzzy.py for the differences to ugrep.
 
-Peers that are not there are left out. `cindex` makes codesearch's index first, which is not counted.
+Missing programs are skipped. `cindex` builds codesearch's index first, which is not timed.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from keywords import SETS, Procedure, procedure_sample
 from measure import Bench, Results, Sample, arguments, in_turn, program
 from scan import EIGHT_TERMS, difference
 
-# Name, flags of `watched_search`, pattern: for the Linux sources.
+# Name, flags of `watched_search` and pattern, for the Linux sources.
 SEARCHES = [
     ("rare literal", "", "rhashtable_walk_peek"),
     ("identifier regex", "", r"EXPORT_SYMBOL_GPL\(\w+_walk"),
@@ -47,7 +47,7 @@ FUZZY = [
 
 
 class Searcher:
-    """The process that lives on."""
+    """The running process."""
 
     def __init__(self, bench, path):
         self.bench = bench
@@ -56,19 +56,19 @@ class Searcher:
         )
 
     def ask(self, mode, flags, *what, kind="search", output="searched"):
-        """One search as a sample; only its wall time is known. Its output is not that of the others, lest the time to
-        empty a large file be counted."""
+        """Runs one search. Returns a sample with the wall time only. It has its own output file, so that we don't measure
+        the time to truncate a large file."""
         request = "\t".join([str(self.bench.output(output)), kind, mode, flags, *what]) + "\n"
-        begin = time.perf_counter()
+        start = time.perf_counter()
         self.process.stdin.write(request)
         line = self.process.stdout.readline()
         if not line:
-            sys.exit("watched_search has ended")
-        return Sample(time.perf_counter() - begin, None, None, 0)
+            sys.exit("watched_search has exited")
+        return Sample(time.perf_counter() - start, None, None, 0)
 
 
 def peers(options, flags, pattern):
-    """Commands that print the same lines as `rg -n`."""
+    """Returns commands that print the same lines as `rg -n`."""
     letters = [f"-{flag}" for flag in flags]
     commands = {"rg": [options.rg, "--no-config", "-n", *letters, pattern]}
     if ugrep := shutil.which("ugrep"):
@@ -82,7 +82,7 @@ def peers(options, flags, pattern):
 
 
 def sorted_lines(bench, name):
-    """The lines of an output in one order, paths below the tree."""
+    """Returns the sorted lines of an output, with paths relative to the tree."""
     root = str(bench.tree).encode() + b"/"
     with open(bench.output(name), "rb") as output:
         return sorted(line.rstrip(b"\r\n").removeprefix(root).removeprefix(b"./") for line in output)
@@ -108,16 +108,16 @@ def main():
         commands = peers(options, flags, pattern)
         for key, command in commands.items():
             bench.run(command, key)
-        wanted = sorted_lines(bench, "rg")
+        expected = sorted_lines(bench, "rg")
         searcher.ask("watched", flags, pattern, output="index")
         searcher.ask("scan", flags, pattern, output="scan")
-        if sorted_lines(bench, "index") != wanted or difference(bench.output("index").open("rb"), bench.output("scan").open("rb")):
+        if sorted_lines(bench, "index") != expected or difference(bench.output("index").open("rb"), bench.output("scan").open("rb")):
             results.differ(name, "lines")
             continue
         for key in [key for key in commands if key != "rg"]:
             lines = sorted_lines(bench, key)
-            if lines != wanted:
-                differ = len(set(lines) ^ set(wanted))
+            if lines != expected:
+                differ = len(set(lines) ^ set(expected))
                 print(f"  {key} prints other lines ({differ:,} of them) and is not compared", file=sys.stderr)
                 others.append([name, key, f"{len(lines):,}", f"{differ:,}"])
                 del commands[key]
@@ -126,7 +126,7 @@ def main():
             "scan": lambda f=flags, p=pattern: searcher.ask("scan", f, p),
             **{key: lambda c=command: bench.run(c) for key, command in commands.items()},
         }
-        measure(name, f"{len(wanted):,}", series)
+        measure(name, f"{len(expected):,}", series)
     for name, pattern in LIMITED:
         plain = [options.rg, "--no-config", "-n", pattern]
         bench.run([*plain[:2], "--sort", "path", *plain[2:]], "rg")
@@ -155,7 +155,7 @@ def main():
         kept = [argument for term in terms if fates[term] == "kept" for argument in ("-e", term)]
         bench.run([options.rg, "--no-config", "--sort", "path", "-C", "10", "-i", "-n", "--with-filename", *kept], "rg")
         searcher.ask("watched", "", *terms, kind="keywords", output="index")
-        # What is not UTF-8 is a replacement character there.
+        # Invalid UTF-8 becomes the replacement character in our output.
         theirs = bench.output("rg").read_bytes().decode(errors="replace")
         if bench.output("index").read_bytes().decode() != theirs:
             results.differ(f"keyword search, {name}", "evidence")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What the worst inputs that are known cost beyond their deadline, and after they were cancelled.
+"""Measures the time of the worst known inputs after their deadline and after cancellation.
 
-Each row is a call of `forage mcp` over a tree that is made for it, in a server of its own. With a deadline, the table
-has what the call took beyond it: time on the wall, and of processors. Cancelled after a third of a second, it has the
-time of processors from 100 ms behind the cancellation on, for two seconds. The best of some runs counts, for a machine
-that others use takes its time now and then. With `--base`, another program takes its turn in every run.
+Each row is a call of `forage mcp` on a tree that is created for it, in a new server. With a deadline, the table shows the
+time of the call after the deadline: wall time and processor time. For a call that is cancelled after a third of a second,
+it shows the processor time in two seconds, starting 100 ms after the cancellation. The best of several runs counts, because
+other load on the machine can delay a run. With `--base`, another program is measured in every run too.
 
     python3 bench/worst.py --forage target/release/forage --base ~/forage-before --runs 3
 
-The exit status is 1 if a call ends later than 300 ms behind its deadline, or uses more than a twentieth of a second of
-processors once it was cancelled for 100 ms.
+The exit status is 1 if a call ends more than 300 ms after its deadline, or uses more than 50 ms of processor time starting
+100 ms after its cancellation.
 """
 
 import argparse
@@ -26,12 +26,12 @@ import time
 sys.dont_write_bytecode = True  # no bytecode files in the sources
 from mcp import INITIALIZE, INITIALIZED, message
 
-# Seconds: what a call may take beyond its deadline, and of processors after a cancellation.
+# Maximum seconds of a call after its deadline, and maximum processor time after a cancellation.
 MARGIN, BURN = 0.3, 0.05
-# When a call is cancelled, when its work must have ended behind that, and how long it is looked at.
-CANCEL_AT, OVER_AT, LOOKED_AT = 0.35, 0.1, 2.0
-# A call that takes longer is killed.
-PATIENCE = 60.0
+# Seconds until a call is cancelled, until its work must have ended after that, and of the measurement.
+CANCEL_AFTER, GRACE, OBSERVED = 0.35, 0.1, 2.0
+# Seconds after which a call is killed.
+TIMEOUT = 60.0
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,7 +39,7 @@ def one_letter(root):
     (root / "a.txt").write_bytes(b"a" * (2 << 20))
 
 
-def letters_beyond_ascii(root):
+def non_ascii_letters(root):
     (root / "a.txt").write_text("aé" * 700_000)
 
 
@@ -82,22 +82,22 @@ def keyword(terms):
     return {"query": "which letters", "search_terms": terms}
 
 
-# Tool, what is bad about it, tree, arguments.
+# Tool, description of the input, tree, arguments.
 ROWS = [
-    ("grep_search", "16,000 letters, in a line of their beginnings", one_letter,
+    ("grep_search", "16,000 letters, in a line of their prefixes", one_letter,
      {"pattern": A + "b?c", "ignore_case": True}),
-    ("grep_search", "16,000 letters, at every place of a line", one_letter, {"pattern": A, "ignore_case": True}),
-    ("grep_search", "thousands of states at every place", one_letter, {"pattern": "(a?){3000}a{3000}[bc]?[de]"}),
-    ("grep_search", "word boundaries beside letters beyond ASCII", letters_beyond_ascii,
+    ("grep_search", "16,000 letters, at every position of a line", one_letter, {"pattern": A, "ignore_case": True}),
+    ("grep_search", "thousands of states at every position", one_letter, {"pattern": "(a?){3000}a{3000}[bc]?[de]"}),
+    ("grep_search", "word boundaries next to non-ASCII letters", non_ascii_letters,
      {"pattern": r"\B(é?a){2000}\B[^aé]"}),
     ("grep_search", "thousands of states, short lines", short_lines, {"pattern": "(a?){3000}a{3000}[bc]?[de]"}),
     ("grep_search", "200,000 rules of one file", rules, {"pattern": "text"}),
     ("grep_search", "five thousand folded classes", small, {"pattern": r"\pL" * 5_000, "ignore_case": True}),
-    ("Search", "every match looks at all of the line", one_letter, {"pattern": "a.*b|a"}),
+    ("Search", "every match scans the whole line", one_letter, {"pattern": "a.*b|a"}),
     ("Search", "3,000 letters with four edits", one_letter, {"pattern": "abcd" * 750, "fuzzy": 4}),
-    ("Search", "a regex with three edits", letters_beyond_ascii,
+    ("Search", "a regex with three edits", non_ascii_letters,
      {"pattern": r"(\w\d|a\wé)\w{60}\d\d\d\b", "fuzzy": 3}),
-    ("Search", "words in a long line", letters_beyond_ascii, {"pattern": r"(é?a){2000}[^aé]", "word_regexp": True}),
+    ("Search", "words in a long line", non_ascii_letters, {"pattern": r"(é?a){2000}[^aé]", "word_regexp": True}),
     ("Search", "the best of many matches", short_lines, {"pattern": "a+a*a+", "fuzzy": 1}),
     ("keyword_search", "four literals of 16,000 letters", one_letter, keyword(TERMS)),
     ("keyword_search", "one letter", one_letter, keyword(["a", "a+", "aa*a"])),
@@ -110,21 +110,21 @@ ROWS = [
      keyword(["[abcd]" * 2_500 + f"{n}" for n in range(64)])),
     ("keyword_search", "64 terms that all find a file of words", words, keyword([f"word{n}" for n in range(64)])),
     ("list_directory", "a directory of many files", names, {"path": "."}),
-    ("list_directory", "the same, with what is ignored", names,
+    ("list_directory", "the same with ignored files", names,
      {"path": ".", "recursive": True, "include_ignored": True}),
-    ("read_file", "behind the end of a file of line feeds", line_feeds,
+    ("read_file", "beyond the end of a file of line feeds", line_feeds,
      {"path": "a.txt", "start_line": 4_000_000_000}),
-    ("search_index", "the first look at many files", names, {"query": "which words"}),
+    ("search_index", "the first search of many files", names, {"query": "which words"}),
     ("search_index", "a question of a thousand words", words, {"query": " ".join(f"word{n}" for n in range(1_000))}),
 ]
 
 
 class Server:
-    """One process, and a call in it."""
+    """A server process for one call."""
 
     def __init__(self, program, root, home, deadline, has_index):
         config = home / "config.toml"
-        # A server makes the index of its tree beside its calls, for as long as it takes: that is no work of a call.
+        # A server builds its index in the background. This work does not belong to a call.
         index = "" if has_index else 'index = "off"\n'
         config.write_text(f'filter = "lexical"\n{index}[tools.search]\nenabled = true\n')
         limit = str(int(deadline * 1e3))
@@ -142,8 +142,8 @@ class Server:
         os.write(self.process.stdin.fileno(), line)
 
     def answer(self, number, seconds):
-        """The answer to a request, or nothing if it does not come in time."""
-        until = time.perf_counter() + seconds
+        """Returns the answer to a request, or nothing after a timeout."""
+        end_time = time.perf_counter() + seconds
         while True:
             line, feed, rest = self.rest.partition(b"\n")
             if feed:
@@ -152,16 +152,16 @@ class Server:
                 if parsed.get("id") == number and "method" not in parsed:
                     return parsed
                 continue
-            left = until - time.perf_counter()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+            remaining = end_time - time.perf_counter()
+            if remaining <= 0 or not select.select([self.process.stdout], [], [], remaining)[0]:
                 return None
             piece = os.read(self.process.stdout.fileno(), 1 << 16)
             if not piece:
-                sys.exit("the server has gone")
+                sys.exit("the server has exited")
             self.rest += piece
 
     def cpu(self):
-        """Seconds of processors so far."""
+        """Returns the processor time so far in seconds."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -171,20 +171,20 @@ class Server:
 
 
 def with_deadline(program, row, root, deadline):
-    """Seconds beyond the deadline, on the wall and of processors, and how the answer ends."""
+    """Returns wall time and processor time after the deadline in seconds, and the kind of answer."""
     tool, _, _, arguments = row
     if tool == "Search":
         arguments = {**arguments, "timeout_ms": int(deadline * 1e3)}
     with tempfile.TemporaryDirectory() as home:
         server = Server(program, root, pathlib.Path(home), deadline, tool == "search_index")
         try:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             server.write(message(1, "tools/call", {"name": tool, "arguments": arguments}))
             answer = server.answer(1, deadline)
             at_deadline = server.cpu()
             if answer is None:
-                answer = server.answer(1, PATIENCE)
-            wall = time.perf_counter() - begin
+                answer = server.answer(1, TIMEOUT)
+            wall = time.perf_counter() - start
             cpu = server.cpu() - at_deadline
         finally:
             server.end()
@@ -192,23 +192,24 @@ def with_deadline(program, row, root, deadline):
     marks = ("time limit", "call ended before", "being built", "no time", "time ran out", "time of", "did not finish",
              "in time", "out of time")
     is_refused = answer and ("error" in answer or answer["result"].get("isError"))
-    said = "cut" if any(mark in text for mark in marks) else "refused" if is_refused else "all"
-    return max(wall - deadline, 0.0), cpu if wall > deadline else 0.0, said if answer else "killed"
+    kind = "cut" if any(mark in text for mark in marks) else "refused" if is_refused else "all"
+    return max(wall - deadline, 0.0), cpu if wall > deadline else 0.0, kind if answer else "killed"
 
 
 def cancelled(program, row, root):
-    """Seconds of processors from a tenth of a second behind a cancellation on; nothing if the call was over before."""
+    """Returns the processor time in seconds, starting after the grace period. Returns nothing if the call ended before its
+    cancellation."""
     tool, _, _, arguments = row
     with tempfile.TemporaryDirectory() as home:
         server = Server(program, root, pathlib.Path(home), 100, False)
         try:
             server.write(message(1, "tools/call", {"name": tool, "arguments": arguments}))
-            if server.answer(1, CANCEL_AT) is not None:
+            if server.answer(1, CANCEL_AFTER) is not None:
                 return None
             server.write(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
-            time.sleep(OVER_AT)
+            time.sleep(GRACE)
             before = server.cpu()
-            time.sleep(LOOKED_AT)
+            time.sleep(OBSERVED)
             return server.cpu() - before
         finally:
             server.end()
@@ -217,10 +218,10 @@ def cancelled(program, row, root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forage", required=True)
-    parser.add_argument("--base", default=os.environ.get("FORAGE_BASE"), help="another program, to compare with")
+    parser.add_argument("--base", default=os.environ.get("FORAGE_BASE"), help="another program to compare with")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--deadline", type=float, default=1.0, help="seconds")
-    parser.add_argument("--only", default="", help="rows whose tool or name has this in it")
+    parser.add_argument("--only", default="", help="measure only rows whose tool or description contains this")
     arguments = parser.parse_args()
     programs = {"forage": os.path.abspath(arguments.forage)}
     if arguments.base:
@@ -229,11 +230,11 @@ def main():
     print(f"| tool | input |{head}\n|---|---|{'--:|--:|---|--:|' * len(programs)}")
     late = []
     for row in ROWS:
-        tool, what, tree, _ = row
-        if arguments.only not in f"{tool} {what}":
+        tool, description, tree, _ = row
+        if arguments.only not in f"{tool} {description}":
             continue
-        with tempfile.TemporaryDirectory() as place:
-            root = pathlib.Path(place, "project")
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory, "project")
             root.mkdir()
             (root / ".git").mkdir()
             tree(root)
@@ -244,13 +245,13 @@ def main():
                     samples[name][1].append(cancelled(program, row, root))
         cells = []
         for name, (deadlines, cancels) in samples.items():
-            wall, cpu, said = min(deadlines)
+            wall, cpu, kind = min(deadlines)
             burns = [burn for burn in cancels if burn is not None]
             burn = min(burns) if burns else None
-            cells.append(f"{wall:.2f} | {cpu:.2f} | {said} | {'over before' if burn is None else f'{burn:.2f}'}")
+            cells.append(f"{wall:.2f} | {cpu:.2f} | {kind} | {'over before' if burn is None else f'{burn:.2f}'}")
             if name == "forage" and (wall > MARGIN or (burn or 0.0) > BURN):
-                late.append(f"{tool}: {what}")
-        print(f"| {tool} | {what} | {' | '.join(cells)} |", flush=True)
+                late.append(f"{tool}: {description}")
+        print(f"| {tool} | {description} | {' | '.join(cells)} |", flush=True)
     if late:
         sys.exit("too late: " + "; ".join(late))
 
