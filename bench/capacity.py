@@ -99,7 +99,7 @@ def main():
     chunks = sum(one["chunks"] for one in repositories)
     commits = sum(one["commits"] for one in repositories)
     print(f"{len(repositories)} repositories, {chunks / 1e6:.1f} million chunks, the largest {max(one['chunks'] for one in repositories) / 1e3:.0f} thousand; {commits:.0f} commits a day")
-    print("| machines | shards | copies | GB on each | fillers | to fill | places in use | a round, longest | chunks written a day | a commit is found after |")
+    print("| machines | shards | copies | GB on each | indexers | first indexing run | slots in use | mean and longest round | chunks written a day | delay until a commit is found |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for machines, copies, fillers in [(1, 1, 1), (3, 2, 3), (6, 2, 6), (12, 2, 12)]:
         gigabytes = chunks * measured["bytes_of_a_chunk"] * copies / machines / 1e9

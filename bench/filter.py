@@ -193,7 +193,7 @@ def main():
             print(f"{number + 1}/{len(cases)}", end="\r", file=sys.stderr)
 
     print(f"Tokens by {tokens.name}, system prompt and question included; medians and sums over the questions.\n")
-    print("| tree | questions | form | tokens, median | tokens, largest | sum | to requirement | requests |")
+    print("| tree | questions | form | tokens, median | tokens, largest | sum | relative to requirement | requests |")
     print("|---|---|---|---|---|---|---|---|")
     for tree, rows in by_tree.items():
         whole = sum(row["forms"][base]["tokens"] for row in rows)
@@ -205,8 +205,8 @@ def main():
                 f"| {max(value['tokens'] for value in values):,} | {total:,} | {total / whole:.2f} "
                 f"| {sum(value['requests'] for value in values) / len(values):.1f} |"
             )
-    print("\nLabelled files: those that any term matches, and of these the ones that stand in the request.\n")
-    print("| tree | labelled | matched | form | with context | as one line | not shown | files shown of those that match |")
+    print("\nLabelled files with a match of any term, and the ones that are in the request.\n")
+    print("| tree | labelled | matched | form | with context | as one line | not shown | matching files shown |")
     print("|---|---|---|---|---|---|---|---|")
     for tree, rows in by_tree.items():
         labelled = sum(len(row["case"]["relevant"]) for row in rows)

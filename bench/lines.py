@@ -821,7 +821,7 @@ def compare(first_name, name, first_values, values):
         low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
         better, worse = (sum(sign * difference > 0 for difference in differences) for sign in (1, -1))
         print(
-            f"{name} beside {first_name}, {label}: {mean_of(differences):+.1f} points, 95 % of samples "
+            f"{name} compared to {first_name}, {label}: {mean_of(differences):+.1f} points, 95 % of samples "
             f"{low:+.1f} to {high:+.1f}; {better} tasks better, {worse} worse"
         )
 

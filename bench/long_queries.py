@@ -490,7 +490,7 @@ def table(options):
             difference = mean_of(all_rows)[at]
             better, worse = (sum(sign * row[at] > 0 for row in all_rows) for sign in (1, -1))
             print(
-                f"{runs[-1][0]} beside {runs[0][0]}, {name}: {difference:+.1f} points, 95 % of samples "
+                f"{runs[-1][0]} compared to {runs[0][0]}, {name}: {difference:+.1f} points, 95 % of samples "
                 f"{ordered[50]:+.1f} to {ordered[1949]:+.1f}; {better} queries better, {worse} worse"
             )
 

@@ -160,7 +160,7 @@ def main():
     time.sleep(options.wait)
     total = {"server": 0, "recalled": 0, "ours": 0, "right": 0}
     seen, by_other_words = set(), 0
-    print("| name | server's lines | ours with it | our lines of code | the server's among them | definitions |")
+    print("| name | lines of the server | of these found by Forage | lines of code of Forage | of these found by the server | definitions |")
     print("| --- | --- | --- | --- | --- | --- |")
     for path, line, column, name in found:
         if len(seen) == options.names:
