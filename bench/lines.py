@@ -627,7 +627,7 @@ def shown_as_code(text):
     """Returns the files that an answer with code names, in order, and each line with the location that it shows, if any."""
     files, lines, path, number, last, are_names = [], [], None, 0, 0, False
     for line in text.split("\n"):
-        place = None
+        location = None
         if line.startswith("@@ "):
             head = HEAD.match(line)
             path, are_names = head and head.group(1).strip("\""), line.startswith(("@@ files", "@@ further files"))
@@ -635,12 +635,12 @@ def shown_as_code(text):
                 files.append(path)
                 number, last = int(head.group(2)), int(head.group(3))
         elif path and number <= last:
-            place = (path, number)
+            location = (path, number)
             number += 1
         elif are_names and line:
             further = FURTHER.match(line)
             files.append(further.group(1) if further else line)
-        lines.append((line, place))
+        lines.append((line, location))
     return list(dict.fromkeys(files)), lines
 
 
@@ -734,12 +734,12 @@ def ask(options):
             # Count each line with its line feed, as in the text.
             counts = count_tokens(options.tokenizer, [line + "\n" for line, _ in lines] or ["\n"])
             shown, tokens = collections.defaultdict(list), 0
-            for (_, place), cost in zip(lines, counts):
+            for (_, location), cost in zip(lines, counts):
                 if tokens + cost > options.tokens:
                     break
                 tokens += cost
-                if place:
-                    shown[place[0]].append(place[1])
+                if location:
+                    shown[location[0]].append(location[1])
             ranges = {path: [[number, number] for number in numbers] for path, numbers in shown.items()}
             answers.append(
                 {"set": entry["name"], "commit": query["commit"], "files": files, "shown": ranges, "tokens": tokens}

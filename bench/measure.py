@@ -178,7 +178,7 @@ class Results:
 
     def add(self, what, detail, series, ours):
         """Adds a comparison: the samples of each command, and the command to compare the others with."""
-        samples = {key: [asdict(sample) for sample in taken] for key, taken in series.items()}
+        samples = {key: [asdict(sample) for sample in values] for key, values in series.items()}
         self.data["rows"].append({"what": what, "detail": detail, "ours": ours, "series": samples})
 
     def differ(self, what, difference):
@@ -207,8 +207,8 @@ def times(samples):
     known = [sample for sample in samples if sample["cpu"] is not None]
     cpu = f"{statistics.median(sample['cpu'] * 1000 for sample in known):.0f}" if known else "–"
     peak = f"{max(sample['peak_rss'] for sample in known):.0f}" if known else "–"
-    taken = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in (statistics.median(walls), min(walls), max(walls))]
-    return [*taken, cpu, peak]
+    values = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in (statistics.median(walls), min(walls), max(walls))]
+    return [*values, cpu, peak]
 
 
 TIME_COLUMNS = ["median ms", "min ms", "max ms", "CPU ms", "peak RSS MiB"]
@@ -219,10 +219,10 @@ def ratios(other, ours, by):
     return [theirs[by] / mine[by] for theirs, mine in zip(other, ours)]
 
 
-def ratio(taken):
+def ratio(values):
     """Formats the median, the range and the number of rounds that ours won."""
-    won = sum(value > 1 for value in taken)
-    return f"**{statistics.median(taken):.2f}** ({min(taken):.2f}–{max(taken):.2f}; {won} of {len(taken)})"
+    won = sum(value > 1 for value in values)
+    return f"**{statistics.median(values):.2f}** ({min(values):.2f}–{max(values):.2f}; {won} of {len(values)})"
 
 
 def tables(results):
@@ -245,13 +245,13 @@ def tables(results):
     machines = [data["setting"]["machine"] for data in results]
     rows = []
     for (what, command, _), cells in by_row.items():
-        medians = [statistics.median(taken) for taken in cells.values()]
+        medians = [statistics.median(values) for values in cells.values()]
         # A result that is faster on one machine and slower on another depends on the machine, so we mark it.
         mark = " †" if min(medians) < 1 < max(medians) else ""
         rows.append([what, command + mark, *(ratio(cells[m["key"]]) if m["key"] in cells else "–" for m in machines)])
     ours = " or ".join(dict.fromkeys(f"`{ours}`" for _, _, ours in by_row))
-    taken = "Time" if first["by"] == "wall" else "Processor time"
-    text = f"{taken} of the other divided by that of {ours} in the same round: the median, and in brackets the range and the\n"
+    kind = "Time" if first["by"] == "wall" else "Processor time"
+    text = f"{kind} of the other divided by that of {ours} in the same round: the median, and in brackets the range and the\n"
     text += "rounds in which it is over 1."
     if any("†" in row[1] for row in rows):
         text += " † Only on one kind of machine."

@@ -1114,14 +1114,14 @@ function mapKeys(event) {
 function neighbour(from, [dx, dy]) {
 	const middle = ({ cell }) => [cell.x + cell.w / 2, cell.y + cell.h / 2];
 	const [x, y] = middle(map.cells[from]);
-	let [best, least] = [from, Infinity];
+	let [best, nearest] = [from, Infinity];
 	map.cells.forEach((it, index) => {
 		const [ox, oy] = middle(it);
 		const ahead = dx ? (ox - x) * dx : (oy - y) * dy;
 		const across = dx ? Math.abs(oy - y) : Math.abs(ox - x);
 		if (index === from || ahead <= 0.5) return;
 		const far = ahead + 2 * across;
-		if (far < least) [best, least] = [index, far];
+		if (far < nearest) [best, nearest] = [index, far];
 	});
 	return best;
 }
