@@ -36,8 +36,9 @@ const OWN_HEADINGS: [&str; 4] = ["Arguments", "Options", "Commands", "Forage's o
 pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
-         This page lists all commands; `forage help COMMAND` also prints rare options and examples. [Which command?](which.md)\n\
-         helps you choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
+         This page lists the commands with their common options. `forage help COMMAND` prints all options and examples, also of\n\
+         a subcommand (`forage help sparse index`). [Which command?](which.md) helps you choose.\n\
+         Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
          `forage search` is another name for `forage grep`.\n",
     );
     let names = workspace.forage_text(&["man", "--list"])?;

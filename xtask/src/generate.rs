@@ -86,20 +86,20 @@ const CLIENTS: &str = "\
 
 <!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->
 
-`forage setup` adds Forage to the configuration of a client:
+`forage setup` adds Forage to the configuration of a client as an MCP server, or for pi as a skill:
 
 ```sh
 forage setup                        # the clients on this machine
 forage setup claude-code            # shows the changes
 forage setup claude-code --write    # writes the entry, and tests it
-forage setup claude-code --remove   # removes it
+forage setup claude-code --remove   # removes it at once; add --dry-run to see the change first
 ```
 
 Use `--detected` instead of a name for all clients on this machine. `--scope project` changes the file of the project, so
 that everyone who opens the project gets the entry. `forage setup other` prints entries for other clients.
 
-- **Your file stays yours.** Comments, layout and other entries are kept, and `--remove` restores the file byte by byte.
-  If Forage can't parse a file, it does not change it.
+- **Your file stays yours.** Comments, layout and other entries are kept, and `--remove` restores the file byte by byte,
+  unless the client has rewritten it. If Forage can't parse a file, it does not change it.
 - **The entry is tested.** Forage starts the command as the client starts it, and calls a tool. Then it asks the client for
   its servers (`claude mcp list`). This happens in an empty home, because clients rewrite their files when they list them.
   \"Works\" means that the entry is on that list; if the client can't be asked, the entry is \"written, not tried\". The
@@ -111,8 +111,9 @@ that everyone who opens the project gets the entry. `forage setup other` prints 
 
 ## Additions to the entry
 
-`--with` adds more, for example `--with permission,skill`; `all` selects everything that the client supports. `--remove`
-removes these additions, too, and `--remove --with WHAT` only the named ones.
+`--with` adds more, for example `--with permission,skill`; `all` selects everything that the client supports. Each
+client's table below names the files. `--remove` removes these additions, too, and `--remove --with WHAT` only the named
+ones.
 
 | `--with` | addition |
 |---|---|
@@ -211,8 +212,9 @@ fn tools_page(tools: &Value, advertised: &Value, on: &Value) -> Result<String, S
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
          This page has the descriptions that models read, word for word, and the arguments. Models do not see *hidden*\n\
-         arguments, but the tools accept them. Some defaults differ from those of [the commands](commands.md), for example\n\
-         the depth of a listing (2 for agents, 3 at a terminal) and the lines of uses (50 and 200).\n\n\
+         arguments, but the tools accept them. Some defaults differ from those of [the commands](commands.md). A ranking has\n\
+         4,000 tokens of code (at a terminal none, or 8,000 with `--code`). A line search has two lines of context if it has up\n\
+         to ten matches (at a terminal none).\n\n\
          ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'     # a call, as an agent makes it\nforage tools --format openai                          # the definitions for a provider\n```\n",
     );
     for tool in &tools {

@@ -48,7 +48,8 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let text = format!(
         "# Records\n\n{WRITTEN}\n\n\
          With `--json` a command prints one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output)\n\
-         instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, the same records are the `structuredContent`.\n\n\
+         instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, an answer has the same records as\n\
+         `structuredContent` if `mcp.output` is `\"structured\"`.\n\n\
          ```sh\nforage schema                # the names of the schemas\nforage schema grep-uses      # the JSON Schema of `forage grep --uses --json`\n```\n\n\
          - A command that fails prints an [error](errors.md), or adds `error` and `code` to its answer.\n\
          - A command with several paths prints `{{\"answers\": […]}}`.\n\

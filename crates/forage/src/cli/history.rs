@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// PATTERN is plain text; find commits that changed how often it occurs, as `git log -S` does
     #[arg(short = 'F', long, requires = "pattern")]
     fixed_strings: bool,
-    /// Name of a definition in the file PATH, such as send or Client::send, as `git log -L` follows it
+    /// Name of a definition in the file PATH, such as send or Client::send; it is followed through renames of the file
     #[arg(
         long,
         value_name = "NAME",

@@ -48,7 +48,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Serve HTTP on this address (127.0.0.1:8080) at /mcp. Clients must send FORAGE_MCP_TOKEN if it is set; an address
-    /// that other machines can reach requires it
+    /// that other machines can reach requires it or --tokens
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
     /// File of tokens with names and rights; HTTP clients must send one of them (docs/team.md)

@@ -78,7 +78,8 @@ fn after_help() -> String {
         "Examples:\n  forage setup                               all clients with their files\n  forage setup claude-code                   the \
          changes that --write makes\n  forage setup claude-code --write --with all   with all additions that the client supports\n  forage setup --detected --write            \
          all clients on this machine\n\nClients: {}. Without a client, all of them are listed with their files. In any other client, the \
-         command is `forage mcp`.\nForage only changes its own lines, and `--remove` restores the files byte by byte.",
+         command is `forage mcp`.\nForage only changes its own lines, and `--remove` restores the files byte by byte, unless a \
+         client has rewritten them.",
         names.join(", ")
     )
 }

@@ -130,7 +130,7 @@ settings! {
             code_tokens: u64 = limits::CODE_TOKENS, in 0..=limits::CODE_TOKENS_MAX;
         }
         at "tools.search." {
-            /// Search engine; a configured `binary` or `fallback_binary` selects `external`
+            /// Engine of the tool `Search`; a configured `binary` or `fallback_binary` selects `external`
             engine: EngineName = "embedded", option "engine" "ENGINE" for Search;
             /// External engine, by name or absolute path.
             binary: String = "ugrep";
