@@ -101,11 +101,11 @@ const LLMS: &str = "\
 # Forage
 
 > Code search for coding agents: an MCP server, a command line and a library. It ranks files and functions for a question or a bug
-> report, searches lines as ripgrep does, and reads definitions. It needs no model, no key and no network. It only reads.
+> report, searches lines as ripgrep does, and reads definitions. It needs no model, no key and no network. Searches change nothing.
 
 Forage 0.1.0 is not published yet: `cargo install --locked --path crates/forage` builds it from a clone. `forage setup CLIENT --write`
 adds the server to a client. Agents get the tools `search_index` (a question), `grep_search` (a pattern or a name), `read_file`
-and `list_directory`, and `keyword_search` if a model is named for it. The tools `Search`, `keyword_lookup` and `search_history` are off by default.
+and `list_directory`, and `keyword_search` if it has a model or `filter = \"lexical\"`. The tools `Search`, `keyword_lookup` and `search_history` are off by default.
 ";
 
 /// Writes `llms.txt`, a list of the pages with a summary of each, and `llms-full.txt`, which contains all

@@ -177,7 +177,7 @@ pub(crate) fn assert_place(directory: &str) {
 }
 
 /// Questions that newcomers ask. Each has the page whose title promises the answer, and a part of the answer.
-const QUESTIONS: [(&str, &str, &str); 24] = [
+const QUESTIONS: [(&str, &str, &str); 33] = [
     ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
     ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
@@ -197,15 +197,24 @@ const QUESTIONS: [(&str, &str, &str); 24] = [
     ("why does my agent not use it", "docs/troubleshooting.md", "## My agent does not use Forage"),
     ("which workflow file do I need in CI", "docs/scripts.md", "runs-on: ubuntu-latest"),
     ("how do I search several repositories", "docs/repositories.md", "forage --root "),
-    ("does it work offline", "docs/privacy.md", "works without a network"),
+    ("does it work offline", "docs/privacy.md", "To work offline"),
     ("how do I remove it", "docs/remove.md", "forage setup --detected --remove"),
-    ("how does it compare with ripgrep", "docs/compare.md", "same flags, same output"),
+    ("how does it compare with ripgrep", "docs/compare.md", "`forage grep` or ripgrep: same output"),
+    ("how does it compare with embeddings", "docs/compare.md", "semble. Forage ranks by words"),
     ("where does it store files", "docs/environment.md", "`~/.cache/forage/index/`"),
     ("how do I search another branch", "docs/changes.md", "forage grep X release:"),
     ("what did this branch change", "docs/changes.md", "forage files --since main..."),
     ("who implements this trait", "docs/structure.md", "forage grep --uses NAME"),
     ("how do I get the top five paths", "docs/scripts.md", "forage rank -l -m 5"),
     ("which key does my agent need", "docs/models.md", "export FORAGE_MODEL="),
+    ("how do I keep secrets out of answers", "docs/secrets.md", "`[redacted:RULE]`"),
+    ("what do the definitions cost", "docs/tokens.md", "forage tools --cost"),
+    ("which commit removed a line", "docs/history.md", "forage history -F TEXT"),
+    ("how do I remove a plugin", "docs/remove.md", "| a plugin |"),
+    ("which files are left out", "docs/missing-file.md", "| binary files:"),
+    ("how large is the index", "docs/instant-index.md", "takes a tenth of the bytes of the text"),
+    ("how do I install a package", "docs/packaging.md", "`pip install FILE`"),
+    ("how do I serve a team under a name of its own", "docs/team.md", "--allow-host"),
 ];
 
 /// Maximum number of words before a page's answer begins.
