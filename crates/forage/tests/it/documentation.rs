@@ -189,7 +189,7 @@ const QUESTIONS: [(&str, &str, &str); 33] = [
         "docs/privacy.md",
         "does not leave the machine unless you use a model",
     ),
-    ("does it run on my Mac", "docs/packaging.md", "| macOS |"),
+    ("does it run on my Mac", "docs/packaging.md", "has not yet run on a Mac"),
     ("where is the index, and how do I delete it", "docs/instant-index.md", "forage index drop"),
     ("which languages does it know", "docs/languages.md", "| parsed |"),
     ("how do I print paths only", "docs/scripts.md", "forage rank -l"),
