@@ -70,7 +70,7 @@ fn text(explanation: &PathExplanation) -> String {
         }
         "pruned" if rule.contains("worktree") => (
             "another worktree of this repository, with the same files again".to_owned(),
-            "`--root` with its path searches it.",
+            "`forage grep` searches it, agents set `include_ignored`; a ranking needs `--root` with its path.",
         ),
         "pruned" => (
             "a directory of dependencies or caches, which agents' tools do not enter".to_owned(),
