@@ -177,7 +177,8 @@ pub(crate) fn assert_place(directory: &str) {
 }
 
 /// Questions that newcomers ask. Each has the page whose title promises the answer, and a part of the answer.
-const QUESTIONS: [(&str, &str, &str); 33] = [
+const QUESTIONS: [(&str, &str, &str); 34] = [
+    ("how do I set my agent up", "README.md", "forage setup claude-code"),
     ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
     ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
