@@ -97,8 +97,16 @@ fn shared_tool_keys<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, Strin
     shared
 }
 
+/// Formats the default of a key. Lists get spaces, so that a table can break them into lines.
 fn default(value: &Value) -> String {
-    value.get("default").map(|value| format!("`{value}`")).unwrap_or_default()
+    let shown = |value: &Value| match value.as_array() {
+        Some(list) => {
+            let list: Vec<String> = list.iter().map(Value::to_string).collect();
+            format!("`[{}]`", list.join(", "))
+        }
+        None => format!("`{value}`"),
+    };
+    value.get("default").map(shown).unwrap_or_default()
 }
 
 /// Returns the schema of a table if a value is a table or may be one.
@@ -134,6 +142,7 @@ mod tests {
         let on = |default: bool| json!({ "description": "Whether.", "default": default });
         let schema = json!({ "properties": {
             "mode": { "enum": ["a", "b"], "default": "a", "description": "Who <does> it.", "x-variable": "MODE" },
+            "names": { "default": ["a,b", "c"], "description": "Names, `*` for all *.rs." },
             "part": { "anyOf": [{}, { "properties": {
                 "n": { "type": "integer", "minimum": 1, "maximum": 9, "description": "How\nmany|few" },
             } }] },
@@ -146,6 +155,7 @@ mod tests {
         let page = page(&schema).unwrap();
         let expected = "\n| key | default | |\n|---|---|---|\n\
             | `mode` | `\"a\"` | Who &lt;does> it: `\"a\"`, `\"b\"` (`MODE`) |\n\
+            | `names` | `[\"a,b\", \"c\"]` | Names, `*` for all \\*.rs |\n\
             | `part.n` |  | How many\\|few; 1 to 9 |\n\
             | `tools.NAME.on` | `true`; `false` for `y` | Whether |\n\
             | `tools.y.own` |  | Own |\n\

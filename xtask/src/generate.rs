@@ -305,10 +305,10 @@ fn meaning(property: &Value) -> String {
     parts.join(" ")
 }
 
-/// Escapes text that Markdown would treat as a tag. Text in backquotes is already literal.
+/// Escapes text that Markdown would treat as a tag or as emphasis. Text in backquotes is already literal.
 pub(crate) fn escaped(text: &str) -> String {
     let part = |(index, part): (usize, &str)| match index % 2 {
-        0 => part.replace('<', "&lt;"),
+        0 => part.replace('<', "&lt;").replace('*', "\\*"),
         _ => part.to_owned(),
     };
     text.split('`').enumerate().map(part).collect::<Vec<_>>().join("`").replace('\n', " ")
