@@ -39,6 +39,7 @@ parent.postMessage(JSON.stringify({
   background: colour(shown(document.documentElement).backgroundColor),
   ink: colour(shown(main).color),
   broken: [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src),
+  small: [...document.images].filter((image) => image.width < Math.min(700, image.naturalWidth)).map((image) => image.src),
 }), '*');
 });</script>";
 
@@ -52,8 +53,8 @@ addEventListener('message', (event) => { document.documentElement.dataset.probe 
 ///
 /// # Errors
 ///
-/// Returns an error for a page that is wider than its window, is empty, lacks an image, or is unreadable in
-/// its colors.
+/// Returns an error for a page that is wider than its window, is empty, lacks an image, has one that is too
+/// small to read, or is unreadable in its colors.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::BROWSER])?;
     let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
@@ -101,6 +102,9 @@ fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     }
     if found["broken"].as_array().is_none_or(|broken| !broken.is_empty()) {
         faults.push(format!("missing pictures: {}", found["broken"]));
+    }
+    if found["small"].as_array().is_none_or(|small| !small.is_empty()) {
+        faults.push(format!("pictures too small to read: {}", found["small"]));
     }
     faults
 }
