@@ -57,7 +57,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     }
 }
 
-/// Copies the pages, and also the images and schemas to which they refer.
+/// Copies the pages, and also the images, styles and schemas to which they refer.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
     for name in ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str)) {
         let text = workspace.read(&workspace.path("docs").join(name))?;
@@ -65,7 +65,8 @@ fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), St
     }
     let docs = workspace.path("docs");
     for path in files_below(&docs)? {
-        if path.extension().is_some_and(|end| ["svg", "png", "json"].iter().any(|shown| end == *shown)) {
+        if path.extension().is_some_and(|end| ["svg", "png", "css", "json"].iter().any(|shown| end == *shown))
+        {
             let content = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             write(&source.join(path.strip_prefix(&docs).unwrap_or(&path)), content)?;
         }
@@ -173,7 +174,8 @@ fn first_sentence(page: &str) -> String {
     }
 }
 
-/// Finds links in the book's pages to files or anchors that do not exist.
+/// Finds links in the book's pages to files or anchors that do not exist, and links named after a file instead
+/// of its page.
 fn dead_links(book: &Path) -> Result<Vec<String>, String> {
     let files = files_below(book)?;
     let pages: Vec<&PathBuf> =
@@ -181,7 +183,16 @@ fn dead_links(book: &Path) -> Result<Vec<String>, String> {
     let mut dead = BTreeSet::new();
     for page in &pages {
         let text = std::fs::read_to_string(page).map_err(|error| error.to_string())?;
-        let named = ["href=\"", "src=\""].into_iter().flat_map(|name| text.split(name).skip(1));
+        let mut report = |link: &str| {
+            dead.insert(format!("{}: {link}", page.strip_prefix(book).unwrap_or(page).display()));
+        };
+        let names = text.match_indices(".md</a>").filter_map(|(at, _)| text[..at].rsplit('>').next());
+        // Files of the repository have no page: they keep their names.
+        for name in names.filter(|name| !name.contains(|letter: char| letter == '/' || letter.is_uppercase()))
+        {
+            report(&format!("[{name}.md]"));
+        }
+        let named = ["href=\"", "src=\"", "srcset=\""].into_iter().flat_map(|name| text.split(name).skip(1));
         for link in named.filter_map(|rest| rest.split('"').next()) {
             if link.contains("://") || link.starts_with(['/', '$']) || link.starts_with("mailto:") {
                 continue;
@@ -195,8 +206,7 @@ fn dead_links(book: &Path) -> Result<Vec<String>, String> {
                 std::fs::read_to_string(&target).is_ok_and(|text| text.contains(&format!("id=\"{place}\"")))
             };
             if !target.is_file() || !(place.is_empty() || has_place(place)) {
-                let page = page.strip_prefix(book).unwrap_or(page);
-                dead.insert(format!("{}: {link}", page.display()));
+                report(link);
             }
         }
     }
@@ -238,10 +248,13 @@ mod tests {
     fn a_link_that_leads_nowhere_is_found() {
         let place = std::env::temp_dir().join(format!("forage-links-{}", std::process::id()));
         std::fs::create_dir_all(&place).unwrap();
-        let page = r##"<a href="b.html">x</a><a href="#here" id="here">x</a><a href="#there">x</a><a href="https://x.y">x</a><img src="c.svg">"##;
+        let page = r##"<a href="b.html">x</a><a href="#here" id="here">x</a><a href="#there">b.md</a><a href="https://x.y">x</a><img src="c.svg"><source srcset="d.svg">"##;
         std::fs::write(place.join("a.html"), page).unwrap();
         let dead = dead_links(&place).unwrap();
         std::fs::remove_dir_all(&place).unwrap();
-        assert_eq!(dead, ["a.html: #there", "a.html: b.html", "a.html: c.svg"]);
+        assert_eq!(
+            dead,
+            ["a.html: #there", "a.html: [b.md]", "a.html: b.html", "a.html: c.svg", "a.html: d.svg"]
+        );
     }
 }
