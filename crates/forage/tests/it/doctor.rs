@@ -96,6 +96,17 @@ fn doctor_names_the_key_variable_but_not_the_key() {
 }
 
 #[test]
+fn doctor_warns_of_a_missing_model_only_for_an_offered_tool() {
+    let project = Project::new(&[]);
+    let warnings = || record(&project, &[]).1["warnings"].to_string();
+    assert!(!warnings().contains("keyword_search"), "{}", warnings());
+    project.configure(
+        "[[models]]\nmodel = \"m\"\nbase_url = \"https://example.com/v1\"\nkey_env = \"MY_KEY\"\n",
+    );
+    assert!(warnings().contains("`keyword_search` has no model to ask"), "{}", warnings());
+}
+
+#[test]
 fn what_a_repository_wishes_is_a_notice() {
     let project = Project::new(&[(".forage.toml", "sandbox = \"off\"\n[limits]\ntimeout_ms = 5000\n")]);
     let (status, record) = record(&project, &[]);

@@ -242,7 +242,9 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) -> Mode
         Ok((lines, record, has_none)) => {
             report.section("models", &lines);
             let names = subject.config.served_names();
-            if has_none && !subject.config.is_lexical() && names.has("keyword_search") {
+            // Without a named model, the tools section says why agents do not see this tool.
+            let is_offered = names.has("keyword_search") && !subject.config.names_no_model_for_agents();
+            if has_none && !subject.config.is_lexical() && is_offered {
                 report.warnings.push(format!(
                     "`{}` has no model to ask: set the key of a provider (`forage models` lists them), or \
                      `filter = \"lexical\"`",
