@@ -91,6 +91,15 @@ pub struct FileVersion {
     pub id: Option<ObjectId>,
 }
 
+impl FileVersion {
+    /// The content of a submodule as git compares it: a line with its commit. `None` for any other file.
+    #[must_use]
+    pub fn submodule_line(&self) -> Option<String> {
+        let id = self.id.filter(|_| self.mode == FileMode::Submodule)?;
+        Some(format!("Subproject commit {id}\n"))
+    }
+}
+
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {

@@ -25,10 +25,16 @@ pub enum HistoryError {
 /// Reasons why an object can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// The object does not exist. For example, this repository is a partial clone, or shares the objects of
-    /// another one.
+    /// The object does not exist, for example because this repository is a partial clone.
     #[error("the repository does not have the object {0}")]
     Missing(ObjectId),
+    /// The object is not in this repository, which shares the objects of another one (`git clone --shared`).
+    /// That one is outside of the root.
+    #[error(
+        "the object {0} is in another repository, because this is a shared clone, and nothing is read there; \
+         `git repack -a -d` copies the objects"
+    )]
+    Shared(ObjectId),
     /// The object is invalid.
     #[error("the object {0} is damaged")]
     Damaged(ObjectId),
@@ -52,6 +58,9 @@ pub enum RevisionError {
     /// There is no such branch, tag or commit.
     #[error("there is no branch, tag or commit `{0}`")]
     Unknown(String),
+    /// The revision is older than the commits of a shallow clone.
+    #[error("`{0}` is older than the commits of this shallow clone; fetch more of the history")]
+    Shallow(String),
     /// The ids of several commits begin with these digits.
     #[error("several commits begin with `{0}`; give more digits")]
     Ambiguous(String),

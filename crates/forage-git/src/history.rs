@@ -8,6 +8,7 @@ mod walk;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
+use std::time::Instant;
 
 use hashbrown::HashMap;
 
@@ -128,8 +129,10 @@ pub struct HistoryReport {
     pub secret: BTreeSet<Vec<u8>>,
     /// Number of commits with too many files to find all renames.
     pub without_renames: u64,
-    /// The commit that one call alone was too short for. It was left out.
+    /// A commit that took most of the time of this call and was not finished. It was left out.
     pub left_out: Option<ObjectId>,
+    /// Number of bytes of file contents that were read.
+    bytes: usize,
 }
 
 impl HistoryReport {
@@ -145,6 +148,7 @@ impl HistoryReport {
             secret: BTreeSet::new(),
             without_renames: 0,
             left_out: None,
+            bytes: 0,
         }
     }
 
@@ -180,52 +184,60 @@ impl Repository {
         query: &HistoryQuery<'_>,
         receive: &mut dyn FnMut(HistoryCommit) -> ControlFlow<()>,
     ) -> Result<HistoryReport, ObjectError> {
-        let mut report = HistoryReport::new(0);
+        let report = HistoryReport::new(0);
         let mut walk = match CommitWalk::new(self, &query.from) {
             Err(ObjectError::Stopped) => return Ok(report.ended(HistoryEnd::Stopped, query.skip)),
             walk => walk?,
         };
-        let mut search = HistorySearch { query, signatures: HashMap::new(), bytes: 0 };
-        loop {
-            let commit = match walk.next(self, query.paths) {
-                Ok(Some(commit)) => commit,
-                Ok(None) => return Ok(report.ended(HistoryEnd::Whole, query.skip)),
-                Err(_) => return Ok(report.ended(HistoryEnd::Stopped, query.skip)),
+        let mut search = HistorySearch { query, signatures: HashMap::new() };
+        Ok(self.look_through(&mut walk, &mut search, query.skip, report, receive))
+    }
+
+    /// Goes through commits until there are no more, the caller has enough, or the call has to end.
+    fn look_through(
+        &mut self,
+        walk: &mut CommitWalk,
+        search: &mut dyn CommitSearch,
+        skip: u64,
+        mut report: HistoryReport,
+        receive: &mut dyn FnMut(HistoryCommit) -> ControlFlow<()>,
+    ) -> HistoryReport {
+        let began = Instant::now();
+        let end = loop {
+            let (is_new, started) = (report.looked >= skip, Instant::now());
+            let (commit, found) = match search.next(self, walk, is_new, &mut report) {
+                Ok(Some(next)) => next,
+                Ok(None) => break HistoryEnd::Whole,
+                Err(_) => break HistoryEnd::Stopped,
             };
             report.is_shallow |= commit.object.is_cut_off;
-            report.has_paths |= !commit.is_same;
-            report.broken += u64::from(commit.lacks_parent);
-            let is_new = report.looked >= query.skip;
-            let had_time = self.stop().check().is_none();
-            let is_examined =
-                is_new && !commit.is_merge() && !commit.object.is_cut_off && !commit.lacks_parent;
-            let found = match is_examined {
-                true => search.examine(self, &commit, &mut report),
-                false => Ok(None),
-            };
-            let is_stopped = self.stop().check().is_some();
-            if is_stopped || matches!(found, Err(ObjectError::Stopped)) {
-                // Otherwise the next call would end at this commit, too.
-                if had_time && is_new && report.looked == query.skip && !self.stop().is_cancelled() {
+            let seen = (commit.id, commit.object.time);
+            if self.stop().check().is_some() || matches!(found, Err(ObjectError::Stopped)) {
+                // If the commit alone took this long, the next call would also end at it. Otherwise the time
+                // was spent on the way here, and a call with more time can finish it.
+                let took = started.elapsed();
+                let is_too_long = took >= limits::HISTORY_COMMIT_TIME && 2 * took >= began.elapsed();
+                if report.looked == skip && is_too_long && !self.stop().is_cancelled() {
                     report.left_out = Some(commit.id);
-                    report.has_looked((commit.id, commit.object.time));
+                    report.has_looked(seen);
                 }
-                return Ok(report.ended(HistoryEnd::Stopped, query.skip));
+                break HistoryEnd::Stopped;
             }
             report.unread += u64::from(found.is_err());
-            let seen = (commit.id, commit.object.time);
             if let Ok(Some(files)) = found
+                && is_new
                 && receive(commit.with_files(files, report.looked)).is_break()
             {
-                return Ok(report.ended(HistoryEnd::Enough, query.skip));
+                break HistoryEnd::Enough;
             }
             report.has_looked(seen);
-            if report.looked.saturating_sub(query.skip) >= limits::HISTORY_COMMITS
-                || search.bytes > limits::HISTORY_BYTES
+            if report.looked.saturating_sub(skip) >= limits::HISTORY_COMMITS
+                || report.bytes > limits::HISTORY_BYTES
             {
-                return Ok(report.ended(HistoryEnd::Limit, query.skip));
+                break HistoryEnd::Limit;
             }
-        }
+        };
+        report.ended(end, skip)
     }
 
     /// Reads a version of a file as git compares it; a submodule is a line with its commit.
@@ -236,15 +248,18 @@ impl Repository {
         report: &mut HistoryReport,
     ) -> Result<Option<Rc<[u8]>>, ObjectError> {
         let Some(id) = version.id else { return Ok(None) };
-        if version.mode == FileMode::Submodule {
-            return Ok(Some(Rc::from(format!("Subproject commit {id}\n").into_bytes())));
+        if let Some(line) = version.submodule_line() {
+            return Ok(Some(Rc::from(line.into_bytes())));
         }
         if self.is_secret(path) {
             report.secret.insert(path.to_vec());
             return Ok(None);
         }
         match self.blob(&id) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => {
+                report.bytes += bytes.len();
+                Ok(Some(bytes))
+            }
             Err(ObjectError::Stopped) => Err(ObjectError::Stopped),
             Err(_) => {
                 report.unread += 1;
@@ -254,13 +269,48 @@ impl Repository {
     }
 }
 
+/// A commit, and its files that count. `None` if the commit does not count.
+type ExaminedCommit = (WalkedCommit, Result<Option<Vec<HistoryFile>>, ObjectError>);
+
+/// A search that goes through commits.
+trait CommitSearch {
+    /// Takes the next commit of a walk, adds the parents to follow, and finds the files that count. An
+    /// earlier call has looked at a commit that is not new, so its files don't matter. This fails only if the
+    /// call has to end.
+    fn next(
+        &mut self,
+        repository: &mut Repository,
+        walk: &mut CommitWalk,
+        is_new: bool,
+        report: &mut HistoryReport,
+    ) -> Result<Option<ExaminedCommit>, ObjectError>;
+}
+
 /// The state of a search while it goes through commits.
 struct HistorySearch<'a> {
     query: &'a HistoryQuery<'a>,
     /// The signatures of contents. Most contents occur in two commits, as the old and as the new version.
     signatures: HashMap<ObjectId, Signature>,
-    /// Number of bytes read.
-    bytes: usize,
+}
+
+impl CommitSearch for HistorySearch<'_> {
+    fn next(
+        &mut self,
+        repository: &mut Repository,
+        walk: &mut CommitWalk,
+        is_new: bool,
+        report: &mut HistoryReport,
+    ) -> Result<Option<ExaminedCommit>, ObjectError> {
+        let Some(commit) = walk.next(repository, self.query.paths)? else { return Ok(None) };
+        report.has_paths |= !commit.is_same;
+        report.broken += u64::from(commit.lacks_parent);
+        let is_examined = is_new && !commit.is_merge() && !commit.object.is_cut_off && !commit.lacks_parent;
+        let found = match is_examined {
+            true => self.examine(repository, &commit, report),
+            false => Ok(None),
+        };
+        Ok(Some((commit, found)))
+    }
 }
 
 /// A side of a changed file: `None` if it can't be read. A file that does not exist is like an empty one.
@@ -330,7 +380,6 @@ impl HistorySearch<'_> {
             return Ok(Some(*known));
         }
         let Some(bytes) = repository.compared_content(path, version, report)? else { return Ok(None) };
-        self.bytes += bytes.len();
         let signature = match self.query.filter {
             HistoryFilter::All => Signature::EMPTY,
             HistoryFilter::Text(text) => Signature::of_text(&bytes, text),

@@ -151,5 +151,10 @@ pub const HISTORY_DEFINITION_BYTES: usize = 32 << 20;
 /// have nothing in common.
 pub const HISTORY_DIFF_LINES: usize = 200_000;
 
-/// Maximum length in bytes of a line in a history.
-pub const HISTORY_LINE_BYTES: usize = 2_048;
+/// Minimum time for which a call must have looked at a commit before it may be left out. All others take
+/// milliseconds, so a call that ends within one of them has run out of time for other reasons.
+pub const HISTORY_COMMIT_TIME: Duration = Duration::from_secs(1);
+
+/// Maximum number of changed files in which we look for a definition that may have been moved. More are changed
+/// by formatters and renames of whole directories.
+pub const HISTORY_MOVED_FILES: usize = 100;

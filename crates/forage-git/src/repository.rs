@@ -48,6 +48,8 @@ pub struct Repository {
     last: usize,
     /// The commits of a shallow clone whose parents are missing.
     shallow: BTreeSet<ObjectId>,
+    /// True if some objects may be in another repository.
+    is_shared: bool,
     inflater: Inflater,
     kept: HashMap<PackPlace, Object>,
     /// The trees of the commits that were read.
@@ -107,6 +109,7 @@ impl Repository {
         let names = pack_names(root, &directory)?;
         let packs = packs(root, &directory, &names, head.as_bytes().len());
         let shallow = shallow(root, &git)?;
+        let is_shared = root.locate(&objects.join(b"info").join(b"alternates")).is_ok();
         Ok(Self {
             root: Arc::clone(root),
             git,
@@ -116,6 +119,7 @@ impl Repository {
             names: hash_of(names.iter().map(Vec::as_slice)),
             last: 0,
             shallow,
+            is_shared,
             inflater: Inflater::default(),
             kept: HashMap::new(),
             trees: HashMap::new(),
@@ -323,7 +327,8 @@ impl Repository {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
         });
-        object.map_err(|fault| fault.with_id(*id))?.ok_or(ObjectError::Missing(*id))
+        let missing = if self.is_shared { ObjectError::Shared(*id) } else { ObjectError::Missing(*id) };
+        object.map_err(|fault| fault.with_id(*id))?.ok_or(missing)
     }
 
     /// Finds ids that begin with these digits, at most [`limits::PREFIX_OBJECTS`].

@@ -85,23 +85,22 @@ impl Repository {
     }
 
     fn step(&mut self, at: ObjectId, step: RevisionStep<'_>, shown: &str) -> Result<ObjectId, RevisionError> {
-        let unknown = || RevisionError::Unknown(shown.to_owned());
         let commit = self.peeled(at)?.ok_or_else(|| RevisionError::NoCommit(shown.to_owned()))?;
         match step {
             RevisionStep::Parent(0) | RevisionStep::Peel("" | "commit" | "object") => Ok(commit),
-            RevisionStep::Parent(number) => {
-                let parents = self.commit(&commit)?.parents;
-                parents.get(number - 1).copied().ok_or_else(unknown)
-            }
-            RevisionStep::Up(number) => {
-                let mut at = commit;
-                for _ in 0..number {
-                    at = self.commit(&at)?.parents.first().copied().ok_or_else(unknown)?;
-                }
-                Ok(at)
-            }
+            RevisionStep::Parent(number) => self.parent(commit, number, shown),
+            RevisionStep::Up(number) => (0..number).try_fold(commit, |at, _| self.parent(at, 1, shown)),
             RevisionStep::Peel(_) | RevisionStep::At(_) => Err(RevisionError::Unsupported(shown.to_owned())),
         }
+    }
+
+    /// Returns the parent of a commit with this number, from 1.
+    fn parent(&mut self, commit: ObjectId, number: usize, shown: &str) -> Result<ObjectId, RevisionError> {
+        let commit = self.commit(&commit)?;
+        commit.parents.get(number - 1).copied().ok_or_else(|| match commit.is_cut_off {
+            true => RevisionError::Shallow(shown.to_owned()),
+            false => RevisionError::Unknown(shown.to_owned()),
+        })
     }
 
     /// Resolves `BRANCH@{upstream}`. An empty name means the branch that is checked out.

@@ -100,6 +100,9 @@ pub enum ToolError {
         /// One sentence per model.
         errors: String,
     },
+    /// The root has no repository, or it can't be read. Other roots may have one.
+    #[error("{}", sanitize(.0))]
+    Repository(String),
     /// An external engine was requested, and none can be used.
     #[error("no external search engine can be used: {problems}")]
     NoEngine {
@@ -233,6 +236,7 @@ impl ToolError {
             | Self::Request(_)
             | Self::Argument { .. }
             | Self::Pattern { .. }
+            | Self::Repository(_)
             | Self::Engine(_)
             | Self::Cancelled
             | Self::Internal { .. } => None,
@@ -248,7 +252,7 @@ impl ToolError {
             Self::Request(_) => ErrorCode::Request,
             Self::Argument { .. } | Self::Field { .. } => ErrorCode::Argument,
             Self::Pattern { .. } => ErrorCode::Pattern,
-            Self::Path(_) | Self::NoSuchPath { .. } => ErrorCode::Path,
+            Self::Path(_) | Self::NoSuchPath { .. } | Self::Repository(_) => ErrorCode::Path,
             Self::TooBroad { .. } => ErrorCode::TooBroad,
             Self::NoModel { .. } => ErrorCode::NoModel,
             Self::ModelsFailed { .. } => ErrorCode::ModelsFailed,

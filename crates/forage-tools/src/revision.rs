@@ -78,7 +78,7 @@ impl Context {
 
 /// Returns true if `name:path` looks like a file of a revision, for a repository that we can't ask. This is
 /// false for a file with a line number, a qualified name (`a::b`) or a URL.
-fn is_like_a_revision(root: &Root, name: &str, path: &str) -> bool {
+pub(crate) fn is_like_a_revision(root: &Root, name: &str, path: &str) -> bool {
     let is_path = RelPath::parse(name, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok());
     let is_line = path.starts_with(|first: char| first.is_ascii_digit());
     !is_path && !is_line && !path.starts_with([':', '/']) && !name.contains(char::is_whitespace)

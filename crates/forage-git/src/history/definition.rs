@@ -7,7 +7,9 @@ use hashbrown::HashMap;
 
 use super::lines::LineDiff;
 use super::walk::{CommitWalk, WalkedCommit};
-use super::{FindDefinition, HistoryCommit, HistoryEnd, HistoryFile, HistoryReport};
+use super::{
+    CommitSearch, ExaminedCommit, FindDefinition, HistoryCommit, HistoryEnd, HistoryFile, HistoryReport,
+};
 use crate::changes::{ChangeKind, FileChange, FileVersion};
 use crate::error::ObjectError;
 use crate::id::ObjectId;
@@ -32,19 +34,48 @@ pub struct DefinitionQuery<'a> {
 #[derive(Clone)]
 struct DefinitionText {
     version: FileVersion,
+    /// Empty if this version does not have the definition.
     text: Rc<[u8]>,
     /// The number of each of its lines, from 1.
     numbers: Rc<[u32]>,
 }
 
+impl DefinitionText {
+    fn is_absent(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Returns true if more than half of the lines are the same, wherever they are. Indentation and lines of
+    /// signs do not count.
+    fn is_like(&self, other: &Self) -> bool {
+        let (own, others) = (significant_lines(&self.text), significant_lines(&other.text));
+        let mut rest: HashMap<&[u8], usize> = HashMap::new();
+        own.iter().for_each(|&line| *rest.entry(line).or_default() += 1);
+        let is_shared = |line: &&&[u8]| match rest.get_mut(**line) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        };
+        2 * others.iter().filter(is_shared).count() > own.len().max(others.len())
+    }
+}
+
+fn significant_lines(text: &[u8]) -> Vec<&[u8]> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.filter(|line| line.iter().any(is_word)).collect()
+}
+
 /// Number of bytes of an entry of the cache without its text.
-const DEFINITION_BYTES: usize = size_of::<(ObjectId, Option<DefinitionText>)>();
+const DEFINITION_BYTES: usize = size_of::<(ObjectId, DefinitionText)>();
 
 /// The state of a search while it goes through commits.
 struct DefinitionSearch<'a, 'f> {
     find: &'a mut FindDefinition<'f>,
     /// The definition in the contents that were read.
-    texts: HashMap<ObjectId, Option<DefinitionText>>,
+    texts: HashMap<ObjectId, DefinitionText>,
     /// Number of bytes of these.
     bytes: usize,
     /// The path of the file in commits that were not visited yet.
@@ -53,8 +84,9 @@ struct DefinitionSearch<'a, 'f> {
 }
 
 impl Repository {
-    /// Finds the commits that changed a definition, newest first. Merges are left out. The history ends where
-    /// the definition is not found any more. Renamed files are followed.
+    /// Finds the commits that changed a definition, newest first. Merges are left out. We follow it through
+    /// renames of its file, to a file that it was moved from, and over versions of the file that lack it. The
+    /// history ends where its file begins.
     ///
     /// `receive` gets each commit that was found, until it breaks, as in [`Repository::history`]. Returns
     /// `None` if the newest commit does not have the definition.
@@ -73,6 +105,7 @@ impl Repository {
         let mut search = DefinitionSearch { find, texts, bytes: 0, paths, max_lines: query.max_lines };
         let begun = self.commit(&query.from).and_then(|newest| {
             let found = search.at(self, newest.tree, query.path, &mut report)?;
+            let found = found.filter(|found| !found.is_absent());
             found.map(|_| CommitWalk::new(self, &query.from)).transpose()
         });
         let mut walk = match begun {
@@ -85,31 +118,30 @@ impl Repository {
             Ok(Some(walk)) => walk,
             Err(error) => return Err(error),
         };
-        while let Some(commit) = walk.pop() {
-            report.is_shallow |= commit.object.is_cut_off;
-            let found = search.examine(self, &commit, &mut walk, &mut report);
-            if self.stop().check().is_some() || matches!(found, Err(ObjectError::Stopped)) {
-                return Ok(Some(report.ended(HistoryEnd::Stopped, query.skip)));
-            }
-            report.unread += u64::from(found.is_err());
-            let seen = (commit.id, commit.object.time);
-            if let Ok(Some(file)) = found
-                && report.looked >= query.skip
-                && receive(commit.with_files(vec![file], report.looked)).is_break()
-            {
-                return Ok(Some(report.ended(HistoryEnd::Enough, query.skip)));
-            }
-            report.has_looked(seen);
-            if report.looked.saturating_sub(query.skip) >= limits::HISTORY_COMMITS {
-                return Ok(Some(report.ended(HistoryEnd::Limit, query.skip)));
-            }
-        }
-        Ok(Some(report.ended(HistoryEnd::Whole, query.skip)))
+        Ok(Some(self.look_through(&mut walk, &mut search, query.skip, report, receive)))
     }
 }
 
+impl CommitSearch for DefinitionSearch<'_, '_> {
+    fn next(
+        &mut self,
+        repository: &mut Repository,
+        walk: &mut CommitWalk,
+        _is_new: bool,
+        report: &mut HistoryReport,
+    ) -> Result<Option<ExaminedCommit>, ObjectError> {
+        let Some(commit) = walk.pop() else { return Ok(None) };
+        // Which parents to follow depends on the definition, so we also examine commits that are not new.
+        let found = self.examine(repository, &commit, walk, report);
+        Ok(Some((commit, found.map(|file| file.map(|file| vec![file])))))
+    }
+}
+
+/// The file of a definition in a parent, and the definition there.
+type DefinitionBefore = (Vec<u8>, DefinitionText);
+
 impl DefinitionSearch<'_, '_> {
-    /// Compares the definition in a commit with its parents, and adds those that have it to the walk. Returns
+    /// Compares the definition in a commit with its parents, and adds those to follow to the walk. Returns
     /// `None` if the definition did not change or the commit is a merge.
     fn examine(
         &mut self,
@@ -123,47 +155,55 @@ impl DefinitionSearch<'_, '_> {
         if commit.object.is_cut_off {
             return Ok(None);
         }
-        let mut before: Option<(Vec<u8>, DefinitionText)> = None;
-        let mut next: Vec<(ObjectId, Vec<u8>)> = Vec::new();
-        for parent in &commit.object.parents {
-            let tree = match repository.tree_of(parent) {
+        let mut trees: Vec<(ObjectId, ObjectId)> = Vec::new();
+        for &parent in &commit.object.parents {
+            match repository.tree_of(&parent) {
                 Err(ObjectError::Stopped) => return Err(ObjectError::Stopped),
                 Err(_) => {
                     report.broken += 1;
                     return Ok(None);
                 }
-                Ok(tree) => tree,
-            };
-            let Some((old_path, old)) = self.before(repository, (tree, commit.object.tree), &path, report)?
-            else {
-                continue;
-            };
-            let is_same = old.text == now.text;
-            if is_same {
-                next.clear();
-            }
-            next.push((*parent, old_path.clone()));
-            before = Some((old_path, old));
-            if is_same {
-                break;
+                Ok(tree) => trees.push((parent, tree)),
             }
         }
-        for (parent, path) in next {
+        let mut next: Vec<(ObjectId, DefinitionBefore)> = Vec::new();
+        for &(parent, tree) in &trees {
+            let between = (tree, commit.object.tree);
+            let Some(before) = self.before(repository, between, &path, report)? else { continue };
+            if before.1.text == now.text {
+                next = vec![(parent, before)];
+                break;
+            }
+            next.push((parent, before));
+        }
+        let mut is_moved = false;
+        if next.iter().any(|(_, (_, before))| !before.is_absent()) {
+            // A parent that lacks the definition only matters if all do.
+            next.retain(|(_, (_, before))| !before.is_absent());
+        } else if let [(parent, tree)] = trees[..]
+            && !now.is_absent()
+            && let Some(before) = self.moved_from(repository, (tree, commit.object.tree), &now, report)?
+        {
+            is_moved = true;
+            next = vec![(parent, before)];
+        }
+        let before = next.first().map(|(_, before)| before.clone());
+        for (parent, (path, _)) in next {
             walk.add(repository, &parent)?;
             self.paths.entry(parent).or_insert(path);
         }
-        let is_same = before.as_ref().is_some_and(|(_, old)| old.text == now.text);
-        if is_same || commit.is_merge() {
+        let is_same = before.as_ref().map_or(now.is_absent(), |(_, old)| old.text == now.text);
+        if commit.is_merge() || is_same && !is_moved {
             return Ok(None);
         }
         let mut file = self.change(path, before, &now);
-        // A definition may be new in a file that is not.
-        if file.change.kind == ChangeKind::Added
-            && let Some(parent) = commit.object.parents.first()
-            && let tree = repository.tree_of(parent)?
-            && repository.find_in(tree, &file.change.path)?.is_some()
-        {
-            file.change.kind = ChangeKind::Modified;
+        if is_moved || file.change.kind == ChangeKind::Added {
+            // A definition may be new in a file that is not.
+            let is_in_parent = match trees.first() {
+                Some(&(_, tree)) => repository.find_in(tree, &file.change.path)?.is_some(),
+                None => false,
+            };
+            file.change.kind = if is_in_parent { ChangeKind::Modified } else { ChangeKind::Added };
         }
         Ok(Some(file))
     }
@@ -175,7 +215,7 @@ impl DefinitionSearch<'_, '_> {
         (parent, tree): (ObjectId, ObjectId),
         path: &[u8],
         report: &mut HistoryReport,
-    ) -> Result<Option<(Vec<u8>, DefinitionText)>, ObjectError> {
+    ) -> Result<Option<DefinitionBefore>, ObjectError> {
         if repository.find_in(parent, path)?.is_some() {
             let found = self.at(repository, parent, path, report)?;
             return Ok(found.map(|old| (path.to_vec(), old)));
@@ -188,7 +228,33 @@ impl DefinitionSearch<'_, '_> {
         Ok(found.map(|old| (old_path, old)))
     }
 
-    /// Finds the definition in a file of a tree.
+    /// Finds a similar definition of this name that a commit removed from another file.
+    fn moved_from(
+        &mut self,
+        repository: &mut Repository,
+        (parent, tree): (ObjectId, ObjectId),
+        now: &DefinitionText,
+        report: &mut HistoryReport,
+    ) -> Result<Option<DefinitionBefore>, ObjectError> {
+        let mut files = match repository.compare_trees(Some(parent), Some(tree), &[]) {
+            Err(ObjectError::Stopped) => return Err(ObjectError::Stopped),
+            files => files.unwrap_or_default(),
+        };
+        if files.len() > limits::HISTORY_MOVED_FILES {
+            return Ok(None);
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        for file in files {
+            let Some(old) = self.at(repository, parent, &file.path, report)? else { continue };
+            let is_gone = |left: Option<DefinitionText>| left.is_none_or(|left| left.is_absent());
+            if old.is_like(now) && is_gone(self.at(repository, tree, &file.path, report)?) {
+                return Ok(Some((file.path, old)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Finds the definition in a file of a tree. Returns `None` if there is no such file that can be read.
     fn at(
         &mut self,
         repository: &mut Repository,
@@ -201,7 +267,7 @@ impl DefinitionSearch<'_, '_> {
             return Ok(None);
         }
         if let Some(known) = self.texts.get(&id) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
         let version = FileVersion { mode, id: Some(id) };
         let Some(bytes) = repository.compared_content(path, version, report)? else { return Ok(None) };
@@ -215,15 +281,14 @@ impl DefinitionSearch<'_, '_> {
             text.extend_from_slice(part);
         }
         let found = DefinitionText { version, text: Rc::from(text), numbers: Rc::from(numbers) };
-        let found = (!found.text.is_empty()).then_some(found);
-        let size = found.as_ref().map_or(0, |it| it.text.len() + size_of_val(&*it.numbers));
-        self.bytes += size + DEFINITION_BYTES;
+        let size = found.text.len() + size_of_val(&*found.numbers) + DEFINITION_BYTES;
+        self.bytes += size;
         if self.bytes > limits::HISTORY_DEFINITION_BYTES {
             self.texts.clear();
-            self.bytes = size + DEFINITION_BYTES;
+            self.bytes = size;
         }
         self.texts.insert(id, found.clone());
-        Ok(found)
+        Ok(Some(found))
     }
 
     fn change(

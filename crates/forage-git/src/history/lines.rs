@@ -10,14 +10,12 @@ use super::HistoryFile;
 use crate::limits;
 
 /// A line that a commit added or removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLine {
     /// True if it was added.
     pub is_added: bool,
     /// Its number, from 1, in the new version if it was added, otherwise in the old one.
     pub number: u32,
-    /// The line without its line end, at most [`limits::HISTORY_LINE_BYTES`].
-    pub text: Vec<u8>,
 }
 
 /// The matches in a content. If two versions have different signatures, a match was added or removed.
@@ -80,7 +78,7 @@ impl<'a> LineDiff<'a> {
             for (number, line) in (0_u32..).zip(lines) {
                 let line = line.strip_suffix(b"\n").unwrap_or(line);
                 if self.is_changed(is_added, number) && is_match(line) {
-                    file.add(is_added, number, line, max);
+                    file.add(is_added, number, max);
                 }
             }
         }
@@ -100,7 +98,7 @@ impl<'a> LineDiff<'a> {
                 let end = start + line.len();
                 // An empty last line has no bytes, so each match is in one of these lines.
                 if found.next_if(|it| it.start < end).is_some() && self.is_changed(is_added, number) {
-                    file.add(is_added, number, line.strip_suffix(b"\n").unwrap_or(line), max);
+                    file.add(is_added, number, max);
                 }
                 start = end;
             }
@@ -113,13 +111,11 @@ impl<'a> LineDiff<'a> {
 }
 
 impl HistoryFile {
-    fn add(&mut self, is_added: bool, number: u32, line: &[u8], max: usize) {
+    fn add(&mut self, is_added: bool, number: u32, max: usize) {
         let count = if is_added { &mut self.added } else { &mut self.removed };
         *count += 1;
         if self.lines.len() < max {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let text = line[..line.len().min(limits::HISTORY_LINE_BYTES)].to_vec();
-            self.lines.push(HistoryLine { is_added, number: number + 1, text });
+            self.lines.push(HistoryLine { is_added, number: number + 1 });
         }
     }
 }

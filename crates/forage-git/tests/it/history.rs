@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use forage_base::{Stop, map_in_threads};
 use forage_git::{
-    DefinitionQuery, HistoryCommit, HistoryEnd, HistoryFilter, HistoryQuery, HistoryReport, ObjectId,
-    Repository,
+    DefinitionQuery, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryLine, HistoryQuery,
+    HistoryReport, ObjectId, Repository, limits,
 };
 use tempfile::TempDir;
 
@@ -198,6 +198,22 @@ fn matching(pattern: &str) -> impl Fn(&[u8]) -> Vec<Range<usize>> {
     }
 }
 
+/// The text of a changed line, without its line end.
+fn text_of(repository: &mut Repository, file: &HistoryFile, line: &HistoryLine) -> Vec<u8> {
+    let change = &file.change;
+    let (path, version) = match line.is_added {
+        true => (&change.path, change.after),
+        false => (change.old_path.as_ref().unwrap_or(&change.path), change.before),
+    };
+    let version = version.unwrap();
+    let text = match version.submodule_line() {
+        Some(line) => line.into_bytes(),
+        None => repository.read_version(path, version.id).unwrap().to_vec(),
+    };
+    let found = text.split(|&byte| byte == b'\n').nth(line.number as usize - 1).unwrap();
+    found.strip_suffix(b"\r").unwrap_or(found).to_vec()
+}
+
 /// Collects a history in pages of `page` commits.
 fn pages(repository: &mut Repository, query: &HistoryQuery<'_>, page: usize) -> Vec<HistoryCommit> {
     let (mut found, mut skip) = (Vec::new(), 0);
@@ -248,12 +264,15 @@ fn assert_same_history(at: &Path, seed: u64) -> usize {
         let mut shown = String::new();
         found.iter().for_each(|commit| writeln!(shown, "{}", commit.id).unwrap());
         assert_eq!(shown, expected, "{seed} {arguments:?}");
-        for line in found.iter().flat_map(|commit| &commit.files).flat_map(|file| &file.lines) {
+        let lines =
+            |file: &HistoryFile| file.lines.iter().map(|line| (file.clone(), *line)).collect::<Vec<_>>();
+        for (file, line) in found.iter().flat_map(|commit| &commit.files).flat_map(lines) {
+            let shown = text_of(&mut repository, &file, &line);
             match filter {
-                HistoryFilter::Lines(_) => assert_eq!(find(&line.text).len(), 1, "{seed} {line:?}"),
+                HistoryFilter::Lines(_) => assert_eq!(find(&shown).len(), 1, "{seed} {line:?}"),
                 HistoryFilter::Text(text) => {
                     let first = text.split(|&byte| byte == b'\n').next().unwrap();
-                    assert!(line.text.windows(first.len()).any(|part| part == first), "{seed} {line:?}");
+                    assert!(shown.windows(first.len()).any(|part| part == first), "{seed} {line:?}");
                 }
                 HistoryFilter::All => panic!("{line:?}"),
             }
@@ -367,13 +386,91 @@ fn history_names_the_lines_that_changed() {
     let [second, first] = found.as_slice() else { panic!("{found:?}") };
     let file = &second.files[0];
     assert_eq!((file.removed, file.added, file.lines.len()), (1, 1, 1));
-    assert_eq!(
-        (file.lines[0].is_added, file.lines[0].number, &file.lines[0].text[..]),
-        (false, 2, &b"two"[..])
-    );
+    assert_eq!((file.lines[0].is_added, file.lines[0].number), (false, 2));
+    assert_eq!(text_of(&mut repository, file, &file.lines[0]), b"two");
     assert_eq!((first.files.len(), first.files[0].added), (1, 1));
     assert_eq!(report.secret.iter().collect::<Vec<_>>(), [b".env"]);
     assert_eq!((report.end, report.looked, report.unread), (HistoryEnd::Whole, 2, 0));
+}
+
+/// A definition may be removed and added again, and moved between files. Each time, the history goes on with
+/// what was there before.
+#[test]
+fn definition_history_follows_gaps_and_moves() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let body = |number: u32| format!("fn f() {{\n    first();\n    call({number});\n    last();\n}}\n");
+    let other = "fn other() {\n    nothing();\n}\n";
+    let steps: [(&str, &[(&str, &str)]); 8] = [
+        ("Born", &[("a.rs", &format!("{other}{}", body(1)))]),
+        ("Edit in a", &[("a.rs", &format!("{other}{}", body(2)))]),
+        // Another function of this name does not make it a move.
+        ("Remove", &[("a.rs", other), ("c.rs", "fn f(it: C) {\n    it.unlike();\n    anything();\n}\n")]),
+        ("Other work", &[("a.rs", &format!("{other}{other}"))]),
+        ("Add again", &[("a.rs", &format!("{other}{}", body(3)))]),
+        ("Move", &[("a.rs", other), ("b.rs", &format!("// B\n{}", body(3)))]),
+        ("Edit in b", &[("b.rs", &format!("// B\n{}", body(4)))]),
+        ("Move to d with an edit", &[("b.rs", "// B\n"), ("d.rs", &format!("// D\n{}", body(5)))]),
+    ];
+    for (message, files) in steps {
+        files.iter().for_each(|(path, text)| write(at, path, text));
+        commit(at, message);
+    }
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let (found, report) = of_definition(&mut repository, "d.rs", "f").unwrap();
+    let shown = |commit: &HistoryCommit| {
+        let HistoryFile { change, removed, added, .. } = &commit.files[0];
+        let path = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        let old = change.old_path.as_ref().map(|old| format!(" was {}", path(old))).unwrap_or_default();
+        let (letter, new) = (change.kind.letter(), path(&change.path));
+        format!("{}: {letter} {new}{old} -{removed} +{added}", commit.message.trim())
+    };
+    let found: Vec<String> = found.iter().map(shown).collect();
+    assert_eq!(
+        found,
+        [
+            "Move to d with an edit: A d.rs was b.rs -1 +1",
+            "Edit in b: M b.rs -1 +1",
+            "Move: A b.rs was a.rs -0 +0",
+            "Add again: M a.rs -0 +5",
+            "Remove: M a.rs -5 +0",
+            "Edit in a: M a.rs -1 +1",
+            "Born: A a.rs -0 +5",
+        ]
+    );
+    assert_eq!((report.end, report.looked), (HistoryEnd::Whole, 8));
+}
+
+/// A commit may only be left out if it alone took the time, not if the way to it did.
+#[test]
+fn commit_is_left_out_only_if_it_took_the_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    for number in 0..3 {
+        write(at, "a", &format!("{number}\n"));
+        commit(at, &number.to_string());
+    }
+    let left_out = |skip: u64, sleep: Duration| {
+        let stop = Stop::never();
+        let mut repository = Repository::open(&root(at), &stop).unwrap();
+        let find = |_: &[u8]| {
+            std::thread::sleep(sleep);
+            stop.end_within(Duration::ZERO);
+            Vec::new()
+        };
+        let (from, filter) = (repository.head(), HistoryFilter::Lines(&find));
+        let query = HistoryQuery { from, paths: &[], filter, skip, max_lines: 1 };
+        let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(report.end, HistoryEnd::Stopped);
+        assert_eq!(report.looked, skip + u64::from(report.left_out.is_some()));
+        report.left_out.is_some()
+    };
+    for skip in [0, 1] {
+        assert!(!left_out(skip, Duration::ZERO), "{skip}");
+        assert!(left_out(skip, limits::HISTORY_COMMIT_TIME), "{skip}");
+    }
 }
 
 /// A stop says how far the search has come, and no commit can hold up the next call.

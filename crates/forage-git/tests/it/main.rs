@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
-use forage_git::{HistoryError, ObjectError, ObjectId, Repository};
+use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError};
 use tempfile::TempDir;
 
 #[cfg(unix)]
@@ -179,6 +179,25 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
     // We don't know which few files it changed, but it must not report all of its files.
     assert!(last.is_cut_off && last.parents.is_empty());
     assert_eq!(repository.changed_files(&last, 100).unwrap(), None);
+    assert_eq!(repository.resolve("HEAD~2"), Ok(id));
+    for revision in ["HEAD~3", "HEAD~2^", "HEAD~9"] {
+        assert_eq!(repository.resolve(revision), Err(RevisionError::Shallow(revision.to_owned())));
+    }
+    assert_eq!(repository.resolve("HEAD^9"), Err(RevisionError::Unknown("HEAD^9".to_owned())));
+}
+
+/// The objects of a shared clone are outside of the root. The error must say so.
+#[test]
+fn shared_clone_names_its_missing_objects() {
+    let directory = repository("sha1");
+    let clone = tempfile::tempdir().unwrap();
+    git(clone.path(), &["clone", "-q", "--shared", directory.path().to_str().unwrap(), "."]);
+    let open = || Repository::open(&root(clone.path()), &Stop::never()).unwrap();
+    let head = open().head();
+    assert_eq!(open().commit(&head), Err(ObjectError::Shared(head)));
+    // The advice of the message.
+    git(clone.path(), &["repack", "-q", "-a", "-d"]);
+    assert!(open().commit(&head).is_ok());
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod render;
 mod subject;
 
 use std::ops::{ControlFlow, Range};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use forage_base::Stop;
@@ -28,6 +29,7 @@ use crate::multi_root::RootScope;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
+use crate::revision::is_like_a_revision;
 use crate::sanitize::without_hidden;
 use crate::text::{clip, clip_line, count, grouped, quoted};
 use crate::tool::Tool;
@@ -99,7 +101,8 @@ pub struct HistoryResponse {
     pages: HistoryPages,
 }
 
-/// Creates the cursors of a request.
+/// Creates the cursors of a request. They name the commit with which the history begins, since a branch may
+/// have new commits when the next page is requested.
 #[derive(Clone, Copy, Debug)]
 struct HistoryPages {
     /// The newest commit of the history.
@@ -111,14 +114,18 @@ impl HistoryPages {
     /// Returns the position after `begun` pieces of the commit that follows `looked` others.
     fn cursor(&self, looked: u64, begun: usize) -> String {
         let distance = u8::try_from(begun).unwrap_or(u8::MAX);
-        Cursor { distance, path: self.place(), line: looked }.encode(self.fingerprint)
+        let position = Cursor { distance, path: self.place(), line: looked }.encode(self.fingerprint);
+        format!("{position}.{}", self.from)
     }
 
     /// Reads such a position.
-    fn read(&self, cursor: &str) -> Result<(u64, usize), ToolError> {
-        let cursor = UnresolvedCursor::parse(cursor, self.fingerprint)?.at(&self.place());
-        let Cursor { line, distance, .. } = cursor.ok_or_else(UnresolvedCursor::unknown)?;
-        Ok((line, distance.into()))
+    fn read(cursor: &str, fingerprint: u64) -> Result<(Self, u64, usize), ToolError> {
+        let (position, id) = cursor.split_once('.').unwrap_or((cursor, ""));
+        let position = UnresolvedCursor::parse(position, fingerprint)?;
+        let pages = ObjectId::from_hex(id.as_bytes()).map(|from| Self { from, fingerprint });
+        let found = pages.and_then(|pages| Some((pages, position.at(&pages.place())?)));
+        let (pages, Cursor { line, distance, .. }) = found.ok_or_else(UnresolvedCursor::unknown)?;
+        Ok((pages, line, distance.into()))
     }
 
     /// The path that cursors contain: the commit with which the history begins.
@@ -180,7 +187,7 @@ pub struct FoundChange {
     pub change: &'static str,
     /// Below the root, after the change.
     pub path: String,
-    /// The path that a renamed file had.
+    /// The path that a renamed file had, or the file from which the definition was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     /// Number of matching lines that were removed.
@@ -300,14 +307,16 @@ impl<'a> HistoryCall<'a> {
             None => path.display().into_owned(),
         };
         let has_revision = revision.is_some();
-        let from = match revision {
-            Some(revision) => revision.id(),
-            None => Repository::state_of(&root).map_err(|error| no_history(&root, &error))?.head,
+        let name = revision.as_ref().map(|revision| revision.name.as_str());
+        let fingerprint = fingerprint::<SearchHistory>(&request, &root, &path, name);
+        let (pages, skip, begun) = match (&request.cursor, revision) {
+            (Some(cursor), _) => HistoryPages::read(cursor, fingerprint)?,
+            (None, Some(revision)) => (HistoryPages { from: revision.id(), fingerprint }, 0, 0),
+            (None, None) => {
+                let state = Repository::state_of(&root).map_err(|error| no_history(&root, &error))?;
+                (HistoryPages { from: state.head, fingerprint }, 0, 0)
+            }
         };
-        let fingerprint = fingerprint::<SearchHistory>(&request, &root, &path, None);
-        let pages = HistoryPages { from, fingerprint };
-        let cursor = request.cursor.as_deref();
-        let (skip, begun) = cursor.map(|cursor| pages.read(cursor)).transpose()?.unwrap_or_default();
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let max = usize::try_from(max).unwrap_or(1);
         Ok(Self {
@@ -348,7 +357,7 @@ impl<'a> HistoryCall<'a> {
             None => self.of_pattern(&mut repository, &mut page)?,
         };
         let (commits, is_full) = (page.commits, page.room == 0);
-        let mut outcome = self.outcome(commits, &report, hidden);
+        let mut outcome = self.outcome(commits, &report, hidden)?;
         if is_full && report.end == HistoryEnd::Enough {
             outcome.truncated_by = Some(Limit::TextBytes);
         }
@@ -407,8 +416,13 @@ impl<'a> HistoryCall<'a> {
             let found = definition_lines(self.context, (&path, &decoded), symbol, &self.stop)?;
             Ok(found.into_iter().filter_map(|lines| byte_range(text, lines)).collect())
         };
-        let mut refused = None;
+        let may_have = may_have_definition(symbol);
+        let (mut refused, mut is_newest) = (None, true);
         let mut find = |path: &[u8], text: &[u8]| {
+            // We always parse the newest version, because its error says why there is no history.
+            if !std::mem::take(&mut is_newest) && !may_have(text) {
+                return Vec::new();
+            }
             lines(path, text).unwrap_or_else(|error| {
                 refused.get_or_insert(error);
                 Vec::new()
@@ -422,30 +436,29 @@ impl<'a> HistoryCall<'a> {
         report.ok_or_else(|| {
             let problem = match self.path.is_root() {
                 true => "name the file that contains the symbol".to_owned(),
-                false => format!(
-                    "{} is not a file of this commit that can be read; name a revision that has it, as in `HEAD~3:{0}`",
-                    self.path.display()
-                ),
+                false => match self.no_revision() {
+                    Some(problem) => format!("{} is not a file of this commit, and {problem}", self.shown_path),
+                    None => format!(
+                        "{} is not a file of this commit that can be read; name a revision that has it, as in `HEAD~3:{0}`",
+                        self.path.display()
+                    ),
+                },
             };
             refused.unwrap_or_else(|| ToolError::argument("path", problem))
         })
     }
 
-    /// Describes a path that is in no commit.
-    fn no_path(&self) -> String {
-        let problem = format!("no commit has {}", self.shown_path);
-        match self.shown_path.split_once(':') {
-            Some((name, _)) if !self.has_revision => {
-                format!("{problem}, and there is no branch, tag or commit {}", quoted(name))
-            }
-            _ => problem,
-        }
+    /// Describes the problem if the path looks like that of a revision, but there is no such revision.
+    fn no_revision(&self) -> Option<String> {
+        let (name, path) = self.shown_path.split_once(':')?;
+        let is_meant = !self.has_revision && name.len() > 1 && is_like_a_revision(&self.root, name, path);
+        is_meant.then(|| format!("there is no branch, tag or commit {}", quoted(name)))
     }
 
     fn unread(&self, error: ObjectError) -> ToolError {
         match error {
             ObjectError::Stopped if self.context.stop.is_cancelled() => ToolError::Cancelled,
-            error => ToolError::argument("path", error.to_string()),
+            error => ToolError::Repository(error.to_string()),
         }
     }
 
@@ -454,11 +467,15 @@ impl<'a> HistoryCall<'a> {
         commits: Vec<FoundCommit>,
         report: &HistoryReport,
         hidden: RedactionReport,
-    ) -> ToolOutcome<HistoryResponse> {
+    ) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
         let is_whole = report.end == HistoryEnd::Whole && report.broken == 0;
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
-        let no_path = self.no_path();
+        let no_path = (is_whole && is_of_path && !report.has_paths)
+            .then(|| format!("no commit has {}", self.shown_path));
+        if let Some((no_path, problem)) = no_path.as_ref().zip(self.no_revision()) {
+            return Err(ToolError::argument("path", format!("{no_path}, and {problem}")));
+        }
         let HistoryRequest { pattern, symbol, fixed_strings, .. } = self.request;
         let mut outcome = ToolOutcome::new(
             HistoryResponse {
@@ -487,12 +504,10 @@ impl<'a> HistoryCall<'a> {
             outcome.next_cursor = Some(self.pages.cursor(report.looked, begun));
         }
         outcome.warnings = self.warnings;
-        if is_whole && is_of_path && !report.has_paths {
-            outcome.warnings.push(no_path);
-        }
+        outcome.warnings.extend(no_path);
         outcome.warnings.extend(unseen(report));
         outcome.hidden = hidden;
-        outcome
+        Ok(outcome)
     }
 }
 
@@ -556,10 +571,11 @@ impl HistoryPage<'_> {
         if numbers.is_empty() {
             return Vec::new();
         }
-        let id = version.and_then(|version| version.id);
-        let Some(bytes) = id.and_then(|id| self.repository.read_version(path, Some(id))) else {
-            return Vec::new();
+        let read = |version: FileVersion| match version.submodule_line() {
+            Some(line) => Some(Rc::from(line.into_bytes())),
+            None => self.repository.read_version(path, Some(version.id?)),
         };
+        let Some(bytes) = version.and_then(read) else { return Vec::new() };
         let text = String::from_utf8_lossy(&bytes);
         let excerpt = Excerpt::new(&text);
         let chosen: Vec<usize> = numbers.iter().map(|&number| number as usize - 1).collect();
@@ -596,7 +612,18 @@ fn no_history(root: &Root, error: &HistoryError) -> ToolError {
         HistoryError::NoRepository => format!("{} has no git repository at its top", root.path().display()),
         error => error.to_string(),
     };
-    ToolError::argument("path", problem)
+    ToolError::Repository(problem)
+}
+
+/// Returns a check that is false only for texts that can't have a definition of this name. Old versions of a
+/// file need not be parsed if none of the name's words occurs in them.
+fn may_have_definition(symbol: &str) -> impl Fn(&[u8]) -> bool {
+    let words = symbol.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    move |text| {
+        let text = text.to_ascii_lowercase();
+        words.is_empty() || words.iter().any(|word| memchr::memmem::find(&text, word.as_bytes()).is_some())
+    }
 }
 
 /// Describes what the search could not see.
@@ -618,7 +645,9 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
         None => {}
     }
     if report.is_shallow {
-        notes.push("the clone is shallow: older commits are not in it".to_owned());
+        notes.push(
+            "the clone is shallow: it lacks older commits, and the changes of its oldest ones".to_owned(),
+        );
     }
     if let Some(id) = report.left_out {
         let id = render::short(&id.to_string()).to_owned();

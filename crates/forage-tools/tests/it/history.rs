@@ -7,7 +7,7 @@ use forage_tools::Context;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call};
+use crate::support::{Tree, answer, call, context_at, refusal};
 
 fn subjects(records: &Value) -> Vec<String> {
     let commits = records["commits"].as_array().unwrap();
@@ -15,8 +15,12 @@ fn subjects(records: &Value) -> Vec<String> {
 }
 
 fn repository() -> Tree {
+    repository_of(30)
+}
+
+fn repository_of(commits: usize) -> Tree {
     let tree = Tree::new();
-    for number in 0..30 {
+    for number in 0..commits {
         let function = |name: &str, body: usize| format!("fn {name}() {{\n    call({body});\n}}\n\n");
         let text = [function("first", number / 3), function("second", number / 4), function("third", number)];
         tree.write("src/a.rs", text.concat());
@@ -227,6 +231,115 @@ fn history_without_time_keeps_its_place() {
     let no_time = Context { timeout: Duration::ZERO, ..tree.context() };
     let text = answer(&no_time, "search_history", next).text;
     assert_eq!(cursor_of(&text), cursor, "{text}");
+}
+
+/// Commits that are added between two pages belong to neither.
+#[test]
+fn history_pages_go_on_after_new_commits() {
+    let tree = repository_of(12);
+    let context = tree.context();
+    for (request, first) in [
+        (json!({"path": "docs", "max_results": 2}), ["Change 10", "Change 5"]),
+        (json!({"symbol": "third", "path": "src/a.rs", "max_results": 2}), ["Change 11", "Change 10"]),
+        (json!({"pattern": "call", "path": "main:docs", "max_results": 2}), ["Change 10", "Change 5"]),
+    ] {
+        let page = answer(&context, "search_history", request.clone()).records().clone();
+        assert_eq!(subjects(&page), first);
+        let mut next = request.clone();
+        next["cursor"] = page["next_cursor"].clone();
+        let expected = answer(&context, "search_history", next.clone()).records().clone();
+        tree.write("docs/b.md", "call(77)\n");
+        tree.write("src/a.rs", "fn third() {}\n");
+        tree.commit("New");
+        assert_eq!(subjects(answer(&context, "search_history", next.clone()).records()), subjects(&expected));
+        // Even if the branch no longer has the commit.
+        tree.git(&["reset", "-q", "--hard", "HEAD~9"]);
+        assert_eq!(subjects(answer(&context, "search_history", next.clone()).records()), subjects(&expected));
+        tree.git(&["reset", "-q", "--hard", "HEAD@{2}"]);
+        // The cursor is still that of one request.
+        for (name, other) in [("path", json!("src")), ("path", json!("HEAD~1:docs")), ("pattern", json!("x"))]
+        {
+            next[name] = other;
+            let refused = refusal(&context, "search_history", next.clone());
+            assert!(refused.contains("`cursor`") || refused.contains("not both"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn history_shows_the_line_of_a_submodule() {
+    let tree = Tree::new();
+    tree.write("a.txt", "a\n");
+    tree.commit("First");
+    for id in ["1", "2"] {
+        let entry = format!("160000,{},module", id.repeat(40));
+        tree.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        tree.git(&["commit", "-q", "-m", id]);
+    }
+    let found = answer(&tree.context(), "search_history", json!({"pattern": "Subproject"})).text;
+    let line = |id: &str| format!("Subproject commit {}", id.repeat(40));
+    assert!(found.contains(&format!("    -1: {}\n    +1: {}\n", line("1"), line("2"))), "{found}");
+}
+
+/// One of several roots may have no repository. It takes nothing from the others.
+#[test]
+fn history_of_roots_without_a_repository() {
+    let (tree, bare) = (repository(), Tree::new());
+    bare.write("a.txt", "a\n");
+    let roots = [&bare, &tree].map(|tree| context_at(&tree.root(), forage_fs::SecretPolicy::standard(&[])));
+    let roots = roots.iter().map(|context| context.roots.main().clone()).collect();
+    let context = Context::new(forage_fs::Roots::new(roots, forage_fs::RelPath::root()).unwrap());
+    let request = json!({"pattern": "call\\(5\\)"});
+    let found = answer(&context, "search_history", request.clone());
+    assert!(found.found && found.text.contains(" Change 25\n"), "{}", found.text);
+    assert!(found.text.contains("root has no git repository at its top]"), "{}", found.text);
+    assert_eq!(found.truncated_by, Some(forage_tools::Limit::Root));
+    // The message names no argument, because none is wrong.
+    let refused = refusal(&bare.context(), "search_history", request);
+    assert!(
+        refused.ends_with("root has no git repository at its top") && !refused.contains('`'),
+        "{refused}"
+    );
+}
+
+/// A path that begins with an unknown revision must not look like one that no commit has changed.
+#[test]
+fn history_refuses_unknown_revisions() {
+    let tree = repository();
+    let context = tree.context();
+    for (request, part) in [
+        (json!({"path": "v9:docs"}), "no commit has v9:docs, and there is no branch, tag or commit `v9`"),
+        (json!({"path": "HEAD~99:docs"}), "there is no branch, tag or commit `HEAD~99`"),
+        (json!({"path": "v9:src/a.rs", "symbol": "third"}), "there is no branch, tag or commit `v9`"),
+        (json!({"path": "ref:v9"}), "there is no branch, tag or commit `v9`"),
+    ] {
+        let refused = refusal(&context, "search_history", request);
+        assert!(refused.starts_with("`path`: ") && refused.contains(part), "{refused}");
+    }
+    for path in ["nowhere", "a:", "docs/none.md:12"] {
+        let found = answer(&context, "search_history", json!({"path": path}));
+        assert!(!found.found && found.text.contains("no commit has"), "{}", found.text);
+    }
+}
+
+/// Definitions that have moved are shown with the file that they come from.
+#[test]
+fn history_of_a_symbol_names_the_file_before_a_move() {
+    let tree = Tree::new();
+    let body = "fn moved() {\n    first();\n    second();\n}\n";
+    tree.write("a.rs", format!("fn other() {{}}\n\n{body}"));
+    tree.commit("First");
+    tree.write("a.rs", "fn other() {}\n");
+    tree.commit("Remove");
+    tree.write("a.rs", format!("fn other() {{}}\n\n{body}"));
+    tree.commit("Restore");
+    tree.write("a.rs", "fn other() {}\n");
+    tree.write("b.rs", format!("//! B\n\n{body}"));
+    tree.commit("Move");
+    let found = answer(&tree.context(), "search_history", json!({"symbol": "moved", "path": "b.rs"}));
+    assert_eq!(subjects(found.records()), ["Move", "Restore", "Remove", "First"]);
+    assert!(found.text.contains(" Move\n  A b.rs (was a.rs)\n"), "{}", found.text);
+    assert!(found.text.contains(" Remove\n  M a.rs\n    -3: fn moved() {\n"), "{}", found.text);
 }
 
 /// Old versions are as closed as files: by name, and line by line.

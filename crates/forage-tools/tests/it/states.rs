@@ -133,7 +133,11 @@ impl Page {
             // This is the path of another root.
             (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
             // The hash in a cursor depends on the root's path, too.
-            (r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}"#, "${1}CURSOR"),
+            // A cursor of a history also has the id of a commit.
+            (
+                r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}(\.[0-9a-f]{40})?"#,
+                "${1}CURSOR",
+            ),
             (r", \d+\.\d s\]", ", 0.0 s]"),
             // Absolute paths are a part of the evidence, so the number of lines that fit depends on the
             // root's path.

@@ -52,7 +52,6 @@ pub(super) fn page() -> Page {
             ("from another revision on", json!({"pattern": "RETRIES", "path": "HEAD~2:"})),
             ("no such line", json!({"pattern": "absent"})),
             ("no commit of a path", json!({"path": "nowhere"})),
-            ("a revision that is none, before a path", json!({"pattern": "RETRIES", "path": "v9:src"})),
         ],
     );
     page.records("with its records", &context, json!({"pattern": "u32", "path": "src"}));
@@ -86,6 +85,7 @@ pub(super) fn page() -> Page {
             ("a pattern and a definition", json!({"pattern": "a", "symbol": "send", "path": "src/tries.rs"})),
             ("a pattern that is none", json!({"pattern": "a{2"})),
             ("a revision that is none", json!({"path": "ref:nowhere"})),
+            ("a revision that is none, before a path", json!({"pattern": "RETRIES", "path": "v9:src"})),
             ("a cursor of another request", json!({"pattern": "other", "cursor": "AAAAAAAAAAAAAAAA"})),
             ("outside of the root", json!({"path": ".."})),
         ],
