@@ -61,7 +61,7 @@ pub use languages::{DefinitionKind, is_prose, known_language, language_of, langu
 pub use lines::QueryWords;
 pub use map::{MapDefinition, MapDirectory, MapPiece, MapRequest, ProjectMap};
 pub use mentions::{MentionKind, mentions};
-pub use model_tokens::model_tokens;
+pub use model_tokens::{max_model_tokens, model_tokens};
 pub use outline::{Definition, FileOutline, may_define, may_implement, outline, outline_and_uses};
 pub use passages::{PassageBudget, PassageFile, PassageSearch, Passages};
 pub use query::QueryWeights;

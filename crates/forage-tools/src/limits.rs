@@ -390,8 +390,10 @@ pub const LIST_SYMBOL_BYTES: usize = 60;
 pub const LIST_MAP_TOKENS_MIN: u64 = 100;
 /// See [`LIST_MAP_TOKENS_MIN`].
 pub const LIST_MAP_TOKENS_MAX: u64 = 20_000;
-/// Percent of their estimated tokens that maps are counted as, because the estimate is up to 15 % low for them.
-pub const LIST_MAP_TOKENS_PERCENT: usize = 115;
+/// Minimum tokens of a root's share of a map of several roots. A share needs some for its notes.
+pub const LIST_MAP_SHARE_TOKENS: u64 = 60;
+/// Bytes of a map per token, at most. The longest known word has 14.
+pub const LIST_MAP_TOKEN_BYTES: u64 = 16;
 
 /// Maximum share of a map's tokens for notes, as a divisor. Warnings alone may take twice as much. Further notes
 /// are counted.

@@ -43,6 +43,15 @@ pub struct OtherRoot<R> {
     pub outcome: Result<ToolOutcome<R>, String>,
 }
 
+/// The requests for several roots.
+#[derive(Debug)]
+pub struct RootShares<R> {
+    /// A request for each of the first roots, at least one. The other roots are not asked.
+    pub(crate) requests: Vec<R>,
+    /// Notes for the answer, which name the roots that are not asked.
+    pub(crate) notes: Vec<String>,
+}
+
 /// Chooses the only root that a call applies to, or the first one if the tool handles all roots itself.
 /// Returns `None` if we must call each root separately.
 pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
@@ -96,12 +105,28 @@ pub(crate) fn each<T: Tool>(
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let roots = context.roots.all();
+    if let Some(shares) = T::shares(context, request) {
+        let is_alone = shares.requests.len() == 1;
+        let outcomes = ask::<T>(context, roots.iter().zip(shares.requests).collect());
+        let mut outcome = joined(context, roots.iter().zip(outcomes))?;
+        // The answer of a single root has no head with its name.
+        outcome.root.iter_mut().for_each(|(_, is_named)| *is_named |= is_alone);
+        outcome.warnings.splice(..0, notes.into_iter().chain(shares.notes));
+        return Ok(outcome);
+    }
     let mut wanted = request.clone();
     let max = T::max_results(&mut wanted, context)
         .map(|(max, default)| max.map_or(default, |max| max.max(1) as u64));
     let share = max.map(|max| max.div_ceil(roots.len() as u64));
     let began = Instant::now();
-    let mut outcomes = ask::<T>(context, &roots.iter().collect::<Vec<_>>(), request, share);
+    let limited = |share: Option<u64>| {
+        let mut request = request.clone();
+        if let (Some(share), Some((max, _))) = (share, T::max_results(&mut request, context)) {
+            *max = i64::try_from(share).ok();
+        }
+        request
+    };
+    let mut outcomes = ask::<T>(context, roots.iter().map(|root| (root, limited(share))).collect());
     let is_cut = |outcome: &Result<ToolOutcome<T::Response>, ToolError>| {
         outcome.as_ref().is_ok_and(|outcome| outcome.truncated_by == Some(Limit::MaxResults))
     };
@@ -113,9 +138,9 @@ pub(crate) fn each<T: Tool>(
     // A second call may take as long as the first one.
     if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
     {
-        let again: Vec<&Arc<Root>> = cut.iter().map(|&index| &roots[index]).collect();
         let share = share.unwrap_or_default() + more;
-        for (index, new) in cut.into_iter().zip(ask::<T>(context, &again, request, Some(share))) {
+        let again = cut.iter().map(|&index| (&roots[index], limited(Some(share)))).collect();
+        for (index, new) in cut.into_iter().zip(ask::<T>(context, again)) {
             // We keep the earlier outcome if the second call failed or returned fewer results.
             let results = |it: &Result<ToolOutcome<T::Response>, ToolError>| {
                 it.as_ref().map_or(0, |outcome| outcome.response.results())
@@ -205,29 +230,24 @@ pub(crate) fn in_turn<T: Tool>(
     joined(context, roots.iter().zip(outcomes))
 }
 
-/// Calls these roots in parallel.
+/// Calls these roots in parallel, each with its own request.
 fn ask<T: Tool>(
     context: &Context,
-    roots: &[&Arc<Root>],
-    request: &T::Request,
-    share: Option<u64>,
+    calls: Vec<(&Arc<Root>, T::Request)>,
 ) -> Vec<Result<ToolOutcome<T::Response>, ToolError>> {
-    let ask = |root: &Arc<Root>| {
+    let ask = |(root, request): (&Arc<Root>, T::Request)| {
         let running = RunningCall::start(Some(root), !context.is_first(root));
         let context = context.only(root);
-        let mut request = request.clone();
-        if let (Some(share), Some((max, _))) = (share, T::max_results(&mut request, &context)) {
-            *max = i64::try_from(share).ok();
-        }
         let mut outcome = run::<T>(&context, request)?;
         running.finish::<T>(&mut outcome, &context, Vec::new());
         // We display the root's name above its answer.
         outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = false);
         Ok(outcome)
     };
-    let Some((first, others)) = roots.split_first() else { return Vec::new() };
+    let (ask, mut calls) = (&ask, calls.into_iter());
+    let Some(first) = calls.next() else { return Vec::new() };
     std::thread::scope(|scope| {
-        let others: Vec<_> = others.iter().map(|root| scope.spawn(|| ask(root))).collect();
+        let others: Vec<_> = calls.map(|call| scope.spawn(move || ask(call))).collect();
         let first = ask(first);
         let end = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(internal::<T>(context, "a panic".to_owned())))
@@ -252,7 +272,12 @@ fn is_of_request(error: &ToolError) -> bool {
 const NOTES_BYTES: usize = 16;
 
 /// Advice for answers that do not fit into one text.
-const ONE_ALONE: &str = "path=\"root:NAME\" selects a single root";
+pub(crate) const ONE_ALONE: &str = "path=\"root:NAME\" selects a single root";
+
+/// Formats the line above the answer of a root.
+pub(crate) fn head(root: &str) -> String {
+    format!("root: {}\n", sanitize_line(root))
+}
 
 /// Renders the answers of several roots within a budget, each below the name of its root.
 pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rendered {
@@ -267,7 +292,6 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
         parts.sort_by_key(|(_, outcome)| outcome.map_or(0, |outcome| if outcome.found { 1 } else { 2 }));
         left_out = parts.split_off(max).into_iter().map(|(root, _)| root).collect();
     }
-    let head = |root: &str| format!("root: {}\n", sanitize_line(root));
     let rest = match left_out.is_empty() {
         true => String::new(),
         false => clip(

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::arguments::ArgumentAliases;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::multi_root::RootScope;
+use crate::multi_root::{RootScope, RootShares};
 use crate::outcome::{Answer, Render, ToolOutcome};
 use crate::records::common_schema;
 use crate::registry::RenamedTool;
@@ -77,7 +77,7 @@ pub trait Tool {
     /// Names that other tools use for these arguments.
     const FOREIGN: &'static [ArgumentAliases] = &[];
     /// The request type.
-    type Request: Clone + DeserializeOwned + JsonSchema + Sync;
+    type Request: Clone + DeserializeOwned + JsonSchema + Send + Sync;
     /// The response type.
     type Response: Serialize + JsonSchema + Render + Send + 'static;
     /// Converts arguments that have no direct equivalent in this tool to its own arguments.
@@ -93,11 +93,17 @@ pub trait Tool {
         None
     }
     /// Returns the request's field for the maximum number of results and the default maximum. A tool must
-    /// implement this if it is called for [`RootScope::PerRoot`] root.
+    /// implement this or [`Tool::shares`] if it is called for [`RootScope::PerRoot`] root.
     fn max_results<'a>(
         _request: &'a mut Self::Request,
         _context: &Context,
     ) -> Option<(&'a mut Option<i64>, u64)> {
+        None
+    }
+    /// Divides a request among the roots of the context, if its limit is for all of them together and is not
+    /// a number of results.
+    #[doc(hidden)]
+    fn shares(_context: &Context, _request: &Self::Request) -> Option<RootShares<Self::Request>> {
         None
     }
     /// Runs a call.

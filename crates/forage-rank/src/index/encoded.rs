@@ -17,9 +17,10 @@ use crate::latent::{LatentText, LatentVector, PATH_SHARE, TextKind};
 use crate::tokens::{TokenParts, stem, words};
 
 /// The schema's name for the tokenizer that reads encoded text. It ends with the version of the format, which
-/// covers how text is split into words, how these are encoded, and what a record contains. If you change any
-/// of these, you must increment it, so that older indexes are refused. A test compares a sample of all three.
-pub const TOKENIZER: &str = "forage_encoded_10";
+/// covers how text is split into words, how these are encoded, what a record contains, and which files are
+/// secondary by their paths. If you change any of these, you must increment it, so that older indexes are
+/// refused. A test compares a sample of the first three.
+pub const TOKENIZER: &str = "forage_encoded_11";
 
 /// Added to every step, so that a step can't be a line feed.
 const FIRST_STEP: u32 = 0x20;

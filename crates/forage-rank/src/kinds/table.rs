@@ -239,7 +239,8 @@ pub(super) fn is_test_name(name: &str, own: &str) -> bool {
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || stem.ends_with("_spec")
-        || stem == "conftest"
+        // In Rust and Python, a module `tests` has the tests of the module around it.
+        || matches!(stem, "conftest" | "tests")
         || name.contains(".test.")
         || name.contains(".spec.")
         || name.contains("-test.")

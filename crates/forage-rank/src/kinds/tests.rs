@@ -80,6 +80,17 @@ fn library_for_testing_has_tests_of_its_own() {
 }
 
 #[test]
+fn module_of_tests_is_known_by_its_name() {
+    for path in ["src/tests.rs", "src/queue/tests.rs", "src/queue_tests.rs", "shop/tests.py", "src/Tests.rs"]
+    {
+        assert!(kinds_in(&[path], None, path).has(FileKind::Test), "{path}");
+    }
+    for path in ["src/attests.rs", "src/contests.py", "src/test.rs"] {
+        assert!(!kinds_in(&[path], None, path).has(FileKind::Test), "{path}");
+    }
+}
+
+#[test]
 fn testing_directory_is_known_by_its_names() {
     for package in ["celery/contrib/testing", "testing"] {
         let paths = ["worker.py", "app.py"].map(|name| format!("{package}/{name}"));

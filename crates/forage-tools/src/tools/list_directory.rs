@@ -7,7 +7,7 @@ mod revision;
 mod symbols;
 
 use crate::head::Counts;
-use crate::multi_root::{RootScope, whole_path};
+use crate::multi_root::{RootScope, RootShares, whole_path};
 use forage_fs::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -65,6 +65,9 @@ pub struct ListRequest {
     pub symbols: Option<bool>,
     /// List ignored and hidden names too.
     pub include_ignored: Option<bool>,
+    /// The tokens of one root's map, if a call for several roots has divided them.
+    #[serde(skip)]
+    share: Option<u64>,
 }
 
 impl ListRequest {
@@ -212,12 +215,8 @@ impl Tool for ListDirectory {
     type Request = ListRequest;
     type Response = ListResponse;
 
-    fn max_results<'a>(
-        request: &'a mut ListRequest,
-        _context: &Context,
-    ) -> Option<(&'a mut Option<i64>, u64)> {
-        // The tokens of a map are for all roots together.
-        request.tokens.is_some().then_some((&mut request.tokens, 0))
+    fn shares(context: &Context, request: &ListRequest) -> Option<RootShares<ListRequest>> {
+        map::shares(context, request)
     }
 
     fn path(request: &ListRequest) -> Option<&str> {

@@ -16,7 +16,9 @@ use forage_rank::{FileHit, RankedSearch, Ranking, search};
 use forage_search::index::Index;
 use forage_tools::index_manager::{IndexMode, Lifetime};
 use forage_tools::registry::{self, advertised};
-use forage_tools::tools::{GrepDefinition, GrepOutput, GrepRequest, GrepSearch, ListDirectory, ListRequest};
+use forage_tools::tools::{
+    GrepDefinition, GrepOutput, GrepRequest, GrepSearch, ListDirectory, ListMap, ListRequest,
+};
 use forage_tools::{Context, FilterSettings, Indexes, Ranked, enclosing_definition, sanitize};
 use serde_json::{Value, json};
 
@@ -159,16 +161,23 @@ fn session_start(client: &str, global: &HookSettings, stop: &Stop, sender: &mpsc
     }
 }
 
-/// Draws the map of the client's project. Returns `None` if the project has no ranked index.
+/// Draws the map of the client's project. Returns `None` if the project has no ranked index or no files.
 fn project_map(config: Config, input: &Value, stop: &Stop) -> Option<String> {
     let tokens = config.settings.hook.map_tokens;
     let (mut context, config) = open(config, input, stop)?;
     context.indexes = Some(Arc::new(IndexAsItIs(config)));
     let request = ListRequest::default().tokens(tokens);
     let mut outcome = registry::call::<ListDirectory>(&context, request).ok()?;
-    let map = outcome.response.map.as_mut()?;
-    map.directories.retain(|directory| is_plain(&directory.path));
-    map.directories.iter_mut().for_each(|directory| directory.files.retain(|file| is_plain(&file.path)));
+    let others =
+        outcome.others.iter_mut().filter_map(|other| other.outcome.as_mut().ok()?.response.map.as_mut());
+    let mut maps: Vec<&mut ListMap> = outcome.response.map.iter_mut().chain(others).collect();
+    if maps.iter().all(|map| map.files == 0) {
+        return None;
+    }
+    for map in &mut maps {
+        map.directories.retain(|directory| is_plain(&directory.path));
+        map.directories.iter_mut().for_each(|directory| directory.files.retain(|file| is_plain(&file.path)));
+    }
     let text = registry::render::<ListDirectory>(&context, outcome).text;
     let text = context.without_secrets(&sanitize(&text));
     Some(format!("A map of this project, as of its last index. {FENCED}\n```\n{text}```"))

@@ -199,9 +199,9 @@ settings! {
     /// `[hook]`: see [unknown-repository.md](unknown-repository.md#a-map).
     Hook {
         at "hook." {
-            /// Tokens of the [map](unknown-repository.md#a-map) that the hook for the start of a session adds, for example
-            /// 600; 0 for none.
-            map_tokens: i64 = 0, in 0..=forage_tools::limits::LIST_MAP_TOKENS_MAX as i64;
+            /// Tokens of the [map](unknown-repository.md#a-map) that the hook for the start of a session adds: 100 to 20000,
+            /// for example 600, or 0 for none.
+            map_tokens: i64 = 0, check wrong_map_tokens;
         }
     }
 
@@ -342,6 +342,14 @@ fn wrong_name(name: &Option<String>) -> Option<String> {
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 fn wrong_collection(name: &String) -> Option<String> {
     (!is_name(name)).then(|| "give 1 to 64 letters, digits, `-` or `_`".to_owned())
+}
+
+/// Checks the tokens of a map. Fewer than the minimum name hardly anything.
+fn wrong_map_tokens(tokens: &i64) -> Option<String> {
+    let range = limits::LIST_MAP_TOKENS_MIN..=limits::LIST_MAP_TOKENS_MAX;
+    let is_valid = *tokens == 0 || u64::try_from(*tokens).is_ok_and(|tokens| range.contains(&tokens));
+    let (min, max) = (range.start(), range.end());
+    (!is_valid).then(|| format!("{tokens} is out of range; give {min} to {max}, or 0 for none"))
 }
 
 fn wrong_language(name: &Option<String>) -> Option<String> {

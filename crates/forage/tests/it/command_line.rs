@@ -1,6 +1,9 @@
 //! Arguments, exit status, output.
 
+use std::path::Path;
+
 use crate::Project;
+use crate::eval::git;
 
 fn project() -> Project {
     Project::new(&[
@@ -44,6 +47,32 @@ fn exit_status_tells_found_nothing_and_error_apart() {
             assert!(run.stderr.contains("error: "), "{arguments:?}: {run:?}");
         }
     }
+}
+
+/// A mistyped revision is an error. Messages name `--path` only if its value is wrong.
+#[test]
+fn history_errors_have_a_status_and_name_given_options() {
+    let project = project();
+    let refused = |directory: &Path, arguments: &[&str], expected: &str| {
+        let run = project.run_in(directory, arguments, &[]);
+        assert_eq!(run.status, 2, "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains(expected), "{arguments:?}: {run:?}");
+        assert_eq!(run.stderr.contains("--path"), expected.starts_with("`--path`"), "{run:?}");
+    };
+    // `Project::new` creates an empty `.git`.
+    std::fs::remove_dir_all(project.root.join(".git")).unwrap();
+    refused(&project.root, &["history", "needle"], "has no git repository at its top");
+    git(&project, &["init", "-q", "-b", "main"]);
+    refused(&project.root, &["history", "needle"], "the current branch has no commits yet");
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "First"]);
+    assert_eq!(project.run(&["history", "needle"]).status, 0);
+    assert_eq!(project.run(&["history", "-p", "nowhere"]).status, 1);
+    let unknown = "`--path`: no commit has v9:src, and there is no branch, tag or commit `v9`";
+    refused(&project.root, &["history", "-p", "v9:src"], unknown);
+    let clone = project.home.join("clone");
+    git(&project, &["clone", "-q", "--shared", ".", clone.to_str().unwrap()]);
+    refused(&clone, &["history", "needle"], "is in another repository, because this is a shared clone");
 }
 
 #[test]

@@ -89,6 +89,9 @@ fn mistakes_are_named_with_their_place() {
             "config.toml:3): invalid type: string …, expected a whole number",
         ),
         ("[limits]\ntext_bytes = 5\n", "config.toml:2): 5 is out of range; give 2000 to 100000"),
+        ("[hook]\nmap_tokens = 99\n", "config.toml:2): 99 is out of range; give 100 to 20000, or 0 for none"),
+        ("[hook]\nmap_tokens = 20001\n", "20001 is out of range; give 100 to 20000, or 0 for none"),
+        ("[hook]\nmap_tokens = -1\n", "-1 is out of range; give 100 to 20000, or 0 for none"),
         ("[filter]\nbreadth = \"wide\"\n", "expected `adaptive` or `requirement`"),
         ("[filter]\nterm_bytes = 5000\n", "unknown key `filter.term_bytes`; `forage config --all`"),
         (

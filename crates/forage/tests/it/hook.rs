@@ -254,6 +254,11 @@ fn session_start_adds_a_map() {
     // Without an index, or if the client keeps the pipe open, there is only the introduction.
     assert_eq!(project.run(&["index", "drop"]).status, 0);
     assert_eq!(context(), introduction);
+    // A project without files has no map either.
+    std::fs::remove_dir_all(&project.root).unwrap();
+    std::fs::create_dir(&project.root).unwrap();
+    assert_eq!(project.run(&["index", "build", "--ranked"]).status, 0);
+    assert_eq!(context(), introduction);
 }
 
 #[test]

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::{RelPath, Root, display_text};
-use forage_rank::{DefinitionKind, FileOutline, MapPiece, MapRequest, ProjectMap, model_tokens};
+use forage_fs::{RelPath, Root, SkipReason, display_text};
+use forage_rank::{DefinitionKind, FileOutline, MapPiece, MapRequest, ProjectMap, max_model_tokens};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,12 +20,13 @@ use crate::context::{Context, RankUnavailable};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
+use crate::multi_root::{self, RootShares};
 use crate::notes::{notes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::path_bytes;
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{clip, count, grouped};
+use crate::text::{absolute, clip, count, grouped};
 use crate::tool::Tool as _;
 
 /// A map of a directory.
@@ -130,8 +132,7 @@ impl<'a> MapTool<'a> {
             let other = context.names.argument(ListDirectory::NAME, other);
             return Err(ToolError::argument("tokens", format!("a map can't be combined with `{other}`")));
         }
-        let max = limits::LIST_MAP_TOKENS_MAX;
-        let tokens = clamp.number("tokens", Some(tokens), max, limits::LIST_MAP_TOKENS_MIN, max);
+        let tokens = request.share.unwrap_or_else(|| checked_tokens(tokens, clamp));
         let mut warnings = Vec::new();
         if request.max_depth.is_some() {
             let depth = context.names.argument(ListDirectory::NAME, "max_depth");
@@ -150,12 +151,18 @@ impl<'a> MapTool<'a> {
         // The index has resolved paths.
         let (start, _) = root.locate(start)?;
         let call = context.stop.within(context.timeout);
+        let excluded = AtomicU64::new(0);
         let draw = || {
             let ranked = context.ranked(root, &call).map_err(not_ranked)?;
             let stop = context.after_ranking(&call);
+            excluded.store(0, Ordering::Relaxed);
             let allow = |path: &RelPath| {
+                if context.apart.iter().any(|root| path.starts_with(root)) {
+                    return false;
+                }
                 let is_excluded = context.excludes.as_ref().is_some_and(|globs| globs.leave_out(path));
-                !is_excluded && !context.apart.iter().any(|root| path.starts_with(root))
+                excluded.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
+                !is_excluded
             };
             let request = MapRequest {
                 below: &start,
@@ -181,7 +188,7 @@ impl<'a> MapTool<'a> {
         let mut map = ListMap::new(&start, drawn, self.tokens);
         map.confirm_definitions(context, root, &context.after_ranking(&call));
         // Notes only take room, so nothing beyond this can be shown.
-        let fits = |parts| map_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
+        let fits = |parts| max_model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
         map.truncate(largest(map.parts(), fits));
         let found = map.files > 0;
         let mut response = ListResponse::new(&start);
@@ -190,8 +197,44 @@ impl<'a> MapTool<'a> {
         let mut outcome = ToolOutcome::new(response, found);
         outcome.warnings = warnings.into_iter().chain(self.warnings).chain(ranked.warning.clone()).collect();
         outcome.add_report(&ranked.report);
+        outcome.skipped.add_many(SkipReason::Ignored, excluded.into_inner());
         Ok(outcome)
     }
+}
+
+/// Brings the tokens of a request into their range.
+fn checked_tokens(tokens: i64, clamp: &mut Clamp<'_>) -> u64 {
+    let max = limits::LIST_MAP_TOKENS_MAX;
+    clamp.number("tokens", Some(tokens), max, limits::LIST_MAP_TOKENS_MIN, max)
+}
+
+/// Divides the tokens of a map among the roots, together with the line that names each of them. If the shares
+/// would be too small, only the first roots have one.
+pub(super) fn shares(context: &Context, request: &ListRequest) -> Option<RootShares<ListRequest>> {
+    let mut clamp = Clamp::new(&context.names, ListDirectory::NAME);
+    let tokens = checked_tokens(request.tokens?, &mut clamp);
+    let roots = context.roots.all();
+    let names: Vec<String> = roots.iter().map(|root| absolute(root, &RelPath::root())).collect();
+    // If the limit on bytes may cut the answer, there will be a note.
+    let is_cut = (context.text_bytes as u64) < tokens * limits::LIST_MAP_TOKEN_BYTES;
+    let advice = max_model_tokens(&with_notes(String::new(), &[multi_root::ONE_ALONE.to_owned()]));
+    let share_of = |roots: usize| {
+        // A single root is named in a note of its own.
+        let heads = if roots == 1 { &names[..0] } else { &names[..roots] };
+        let heads: usize = heads.iter().map(|name| max_model_tokens(&multi_root::head(name)) + 1).sum();
+        let taken = heads + if is_cut { advice } else { 0 };
+        tokens.saturating_sub(taken as u64) / roots as u64
+    };
+    let has_room = |roots: &usize| share_of(*roots) >= limits::LIST_MAP_SHARE_TOKENS;
+    let sharing = (2..=roots.len()).rev().find(has_room).unwrap_or(1);
+    let mut notes = clamp.warnings;
+    if sharing < roots.len() {
+        let rest: Vec<&str> = names[sharing..].iter().filter_map(|name| name.rsplit('/').next()).collect();
+        let named = clip(&rest.join(", "), limits::LIST_SYMBOL_BYTES);
+        notes.push(format!("no tokens are left for {}: {named}", count(rest.len() as u64, "more root")));
+    }
+    let requests = vec![ListRequest { share: Some(share_of(sharing)), ..request.clone() }; sharing];
+    Some(RootShares { requests, notes })
 }
 
 fn not_ranked(why: RankUnavailable) -> ToolError {
@@ -260,7 +303,7 @@ impl ListMap {
             let file = &mut directory.files[at];
             match definition.name {
                 Some(name) => file.definitions.push(MappedDefinition {
-                    name: shown_name(&name),
+                    name: display_text(&name).into_owned(),
                     kind: definition.kind.name(),
                     line: definition.line,
                     used_by: definition.used_by,
@@ -394,7 +437,7 @@ impl MappedDefinition {
                 DefinitionKind::Declaration | DefinitionKind::Heading | DefinitionKind::Extension
             );
             is_main
-                && shown_name(&definition.name) == self.name
+                && display_text(&definition.name) == self.name
                 && outline.around(*at).skip(1).all(|outer| outer.kind == DefinitionKind::Module)
         };
         let named = (0..outline.definitions.len()).filter(is_named).map(|at| &outline.definitions[at]);
@@ -404,22 +447,14 @@ impl MappedDefinition {
     }
 }
 
-fn shown_name(name: &str) -> String {
-    clip(&display_text(name), limits::LIST_SYMBOL_BYTES)
-}
-
-/// Estimates the tokens of a map, with a margin because [`model_tokens`] was fitted to code. The paths and
-/// names of maps took up to 15 % more than that.
-fn map_tokens(text: &str) -> usize {
-    model_tokens(text) * limits::LIST_MAP_TOKENS_PERCENT / 100
-}
-
 impl MappedDirectory {
     /// Formats the named definitions, which follow the directory on its line.
     fn files_text(&self, parts: usize) -> String {
         let files = self.files.iter().filter(|file| file.rank <= parts).map(|file| {
             let definitions = file.definitions.iter().filter(|it| it.rank <= parts);
-            let definitions: Vec<String> = definitions.map(|it| format!("{} {}", it.name, it.line)).collect();
+            let shown =
+                |it: &MappedDefinition| format!("{} {}", clip(&it.name, limits::LIST_SYMBOL_BYTES), it.line);
+            let definitions: Vec<String> = definitions.map(shown).collect();
             match definitions.is_empty() {
                 true => file.name.clone(),
                 false => format!("{}: {}", file.name, definitions.join(", ")),
@@ -432,41 +467,66 @@ impl MappedDirectory {
 
 /// Formats the map and its notes within the tokens of the request.
 pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget: usize) -> Rendered {
-    let start = &outcome.response.path;
-    let tokens = map.tokens as usize;
-    let is_within = |text: &str| map_tokens(text) <= tokens && text.len() <= budget;
-    // If only some notes fit, the caller must see the warnings.
-    let (warnings, others): (Vec<String>, Vec<String>) =
-        notes(outcome, None).into_iter().partition(|note| note.starts_with("warning"));
-    let lines = (map.files > 0).then(|| "a number after a name is its line".to_owned());
-    let left_out = (map.other_files > 0).then(|| {
-        let files = grouped(map.other_files);
-        format!("left out: {files} test, example, document, data and third-party files")
-    });
-    let warning_count = warnings.len();
-    let all: Vec<String> = warnings.into_iter().chain(lines).chain(left_out).chain(others).collect();
-    let mut shown = all.len();
-    let notes_of = |shown: usize| {
-        let more = all.len() - shown;
-        let more = (more > 0).then(|| count(more as u64, "more note"));
-        all[..shown].iter().cloned().chain(more).collect::<Vec<String>>()
+    let (tokens, rendering) = (map.tokens as usize, MapRendering::new(outcome, map));
+    let fits = |is_cut: bool, parts: usize| {
+        let text = rendering.text(is_cut, parts);
+        max_model_tokens(&text) <= tokens && text.len() <= budget
     };
-    let part = tokens / limits::LIST_MAP_NOTES_PART;
-    let most = |shown: usize| if shown <= warning_count { 2 * part } else { part };
-    while shown > 0 && model_tokens(&with_notes(String::new(), &notes_of(shown))) > most(shown) {
-        shown -= 1;
+    let mut parts = largest(map.parts(), |parts| max_model_tokens(&rendering.text(false, parts)) <= tokens);
+    let is_cut = !fits(false, parts);
+    if is_cut {
+        parts = largest(parts, |parts| fits(true, parts));
     }
-    let notes = notes_of(shown);
-    let text = |parts: usize| with_notes(map.text(start, parts), &notes);
-    let parts = largest(map.parts(), |parts| is_within(&text(parts)));
+    if !fits(is_cut, parts) {
+        // This takes a very long path of the directory itself, or very few bytes.
+        return Rendered::without_files("(no room)\n".to_owned(), true);
+    }
     let mut named = ShownFiles::default();
-    let mut whole = text(parts);
-    if !is_within(&whole) {
-        // Only a very long path of the directory itself takes more.
-        whole = "(no room)\n".to_owned();
-    } else {
-        let files = map.directories.iter().flat_map(|directory| &directory.files);
-        files.filter(|file| file.rank <= parts).for_each(|file| named.named(&file.path, 0));
+    let files = map.directories.iter().flat_map(|directory| &directory.files);
+    files.filter(|file| file.rank <= parts).for_each(|file| named.named(&file.path, 0));
+    let text = rendering.text(is_cut, parts);
+    Rendered { text, is_cut, hides_results: is_cut, shown: named.into_files() }
+}
+
+/// A map with the notes for it.
+struct MapRendering<'a> {
+    map: &'a ListMap,
+    start: &'a str,
+    /// The notes, most important first.
+    notes: Vec<String>,
+    /// Number of notes that the caller must see.
+    first: usize,
+}
+
+impl<'a> MapRendering<'a> {
+    fn new(outcome: &'a ToolOutcome<ListResponse>, map: &'a ListMap) -> Self {
+        // If only some notes fit, the caller must see the warnings, and the root if it is not known.
+        let (first, others): (Vec<String>, Vec<String>) = notes(outcome, None)
+            .into_iter()
+            .partition(|note| note.starts_with("warning") || note.starts_with("root: "));
+        let lines = (map.files > 0).then(|| "a number after a name is its line".to_owned());
+        let left_out = (map.other_files > 0).then(|| {
+            let files = grouped(map.other_files);
+            format!("left out: {files} test, example, document, data and third-party files")
+        });
+        let first_count = first.len();
+        let notes = first.into_iter().chain(lines).chain(left_out).chain(others).collect();
+        Self { map, start: &outcome.response.path, notes, first: first_count }
     }
-    Rendered { text: whole, is_cut: false, hides_results: false, shown: named.into_files() }
+
+    /// Formats the first parts. If the limit on bytes cuts the map, a note says so.
+    fn text(&self, is_cut: bool, parts: usize) -> String {
+        let cut = is_cut.then(|| "cut at the limit on bytes; map a subdirectory".to_owned());
+        let notes_of = |shown: usize| {
+            let more = self.notes.len() - shown;
+            let more = (more > 0).then(|| count(more as u64, "more note"));
+            cut.iter().cloned().chain(self.notes[..shown].iter().cloned()).chain(more).collect::<Vec<_>>()
+        };
+        let part = self.map.tokens as usize / limits::LIST_MAP_NOTES_PART;
+        let max = |shown: usize| if shown <= self.first { 2 * part } else { part };
+        let fits =
+            |shown: &usize| max_model_tokens(&with_notes(String::new(), &notes_of(*shown))) <= max(*shown);
+        let shown = (1..=self.notes.len()).rev().find(fits).unwrap_or(0);
+        with_notes(self.map.text(self.start, parts), &notes_of(shown))
+    }
 }

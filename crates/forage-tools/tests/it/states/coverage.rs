@@ -32,7 +32,7 @@ macro_rules! variants {
 
 variants!(TOOL_ERRORS, tool_error, ToolError:
     UnknownTool, SameName, BadName, Request, Argument, Pattern, Path, NoSuchPath, TooBroad, NoModel, ModelsFailed, NoEngine, Engine,
-    Index, Collection, Field, Cancelled, Internal);
+    Index, Collection, Field, Cancelled, Internal, Repository);
 variants!(OPEN_ERRORS, open_error, OpenError:
     NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
 variants!(PATTERN_ERRORS, pattern_error, PatternError:
