@@ -354,6 +354,10 @@ const KINDS = {
 };
 const ORDER = Object.keys(KINDS);
 
+/** Returns true if a later call of the agent corrected the finding. */
+const isMended = ({ kind, other }) => Boolean(other) && kind !== 'again';
+const tone = (found) => (isMended(found) ? 'done' : KINDS[found.kind].kind);
+
 const STOPPED = {
 	timeout: 'The time limit ended this call', cancelled: 'The agent did not wait for the answer', engine: 'The search engine failed',
 	root: 'A root could not be searched', unavailable: 'The store did not answer',
@@ -362,8 +366,16 @@ const STOPPED = {
 /** Returns the problems in a session, most important first. Each one has a consequence for the agent. */
 function findings(session) {
 	session.findings ??= session.calls.map((call) => (call.ui.finding = { call, ...finding(call, session) })).filter((it) => it.kind)
-		.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) || one.call.began_us - other.call.began_us);
+		.sort((one, other) => isMended(one) - isMended(other) || ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) || one.call.began_us - other.call.began_us);
 	return session.findings;
+}
+
+const openFindings = (session) => findings(session).filter((it) => !isMended(it));
+
+/** "7 to check", in red if one of them is bad. */
+function toCheck(session) {
+	const open = openFindings(session);
+	return open.length > 0 && h('span.few', { class: open.some((it) => tone(it) === 'bad') ? 'bad' : '' }, `${count(open.length)} to check`);
 }
 
 function finding(call, session) {
@@ -374,12 +386,13 @@ function finding(call, session) {
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
 }
 
-/** Reports that all matches are in excluded files, with the later call that searched them. */
+const searchesExcluded = ({ arguments: given }) => ['include_ignored', 'no_ignore', 'hidden'].some((name) => given?.[name] === true);
+
+/** Matches in excluded files only, and the later call that searched such files. */
 function excluded(call, session) {
 	const rules = call.hidden_matches;
 	const isIn = ({ path }) => rules.some((rule) => rule.endsWith(`such as ${path}`));
-	const includes = ({ arguments: given, ui }) => ui.topic === call.ui.topic && ['include_ignored', 'no_ignore', 'hidden'].some((name) => given?.[name] === true);
-	const other = session.calls.find((it) => it.began_us > call.began_us && (includes(it) || it.shown.some(isIn)));
+	const other = session.calls.find((it) => it.began_us > call.began_us && ((it.ui.topic === call.ui.topic && searchesExcluded(it)) || it.shown.some(isIn)));
 	return { kind: 'hidden', other, text: `All matches are in excluded files: ${fullStop(rules.join('; '))} The agent ${other ? 'searched or read' : 'did not search'} them later.` };
 }
 
@@ -449,7 +462,7 @@ function outcome(call) {
 	return `${number} ${number === '1' ? of.replace(/ies$/, 'y').replace(/s$/, '') : of}`;
 }
 
-const chip = ({ kind }) => h('span', { class: `chip ${KINDS[kind].kind}` }, KINDS[kind].title);
+const chip = (found) => h('span', { class: `chip ${tone(found)}` }, KINDS[found.kind].title);
 
 // ---- The list of sessions
 
@@ -465,19 +478,17 @@ const SESSIONS = 60;
 
 function drawSessions(max = SESSIONS) {
 	const item = (session) => {
-		const found = findings(session);
-		const isBad = found.some(({ kind }) => KINDS[kind].kind === 'bad');
 		return h('li', h('a', { href: `#session=${encodeURIComponent(session.id)}`, 'data-id': session.id, 'data-process': session.process, 'aria-current': session === current ? 'true' : null, onclick: (event) => chooseSession(event, session) },
 			h('span.line', h('b', agentOf(session)), isLive(session) && h('span.live', 'live'), h('span.soft', when(session))),
 			h('span.task', titleOf(session, 140)),
-			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), found.length > 0 && h('span.few', { class: isBad ? 'bad' : '' }, `${count(found.length)} to check`))));
+			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), toCheck(session))));
 	};
 	const focused = document.activeElement?.closest?.('#sessions a')?.dataset.id;
 	fill(page.sessions, h('ol', { onkeydown: (event) => moveKeys(event, '#sessions a') }, sessions.slice(0, max).map(item)),
 		sessions.length > max && button(`Show all ${count(sessions.length)} sessions`, () => drawSessions(Infinity)),
 		!sessions.length && hint(known.loaded ? 'No session yet.' : 'Connecting…'));
 	if (focused) page.sessions.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-	page.chosen.textContent = visible(current ? `${agentOf(current)}, ${when(current)} (${plural(sessions.length, 'session')})` : 'Sessions');
+	fill(page.chosen, current ? [`${agentOf(current)}, ${when(current)}`, openFindings(current).length > 0 && [' · ', toCheck(current)], sessions.length > 1 && ` · ${count(sessions.length)} sessions`] : 'Sessions');
 }
 
 /** Keeps the view if it shows a session. */
@@ -521,8 +532,8 @@ function showSession(view, id) {
 	}
 	if (id && !chosen && known.loaded) return fill(view, heading('Session'), note('This session is no longer known: its process keeps only its last calls.', 'bad'));
 	if (!current) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Session'), noCalls());
-	fill(view, h('div', { id: 'summary' }), h('div.split', h('section', { id: 'look', 'aria-label': 'Calls to check' }), h('section', { id: 'looked', 'aria-label': 'Where it looked' })),
-		h('section', h('h2', 'Calls', h('input', { id: 'filter', type: 'search', 'aria-label': 'Filter the calls', placeholder: 'Filter  ( / )', autocomplete: 'off', spellcheck: 'false', oninput: drawRows })),
+	fill(view, h('div', { id: 'summary' }), h('div.split.of-session', h('section', { id: 'looked', 'aria-label': 'Where it looked' }), h('section', { id: 'look', 'aria-label': 'Calls to check' })),
+		h('section', h('h2', 'Calls', soft(h('span.key.s-run', DECORATIVE), 'in Forage', h('span.key.s-gap', DECORATIVE), 'between calls'), h('input', { id: 'filter', type: 'search', 'aria-label': 'Filter the calls', placeholder: 'Filter  ( / )', autocomplete: 'off', spellcheck: 'false', oninput: drawRows })),
 			h('div.axis-head', DECORATIVE, h('span', 'Call'), h('span', 'Outcome'), h('span.right', 'Tokens'), h('span.ticks', { id: 'ticks' })),
 			h('ol', { id: 'calls', class: 'calls', onkeydown: (event) => moveKeys(event, '#calls .open') }), h('div', { id: 'more' })));
 	showSession.rows = new Map();
@@ -538,12 +549,12 @@ function drawSession() {
 	const [all, between] = [spanOf(session), spanOf(session) - searching(session)];
 	const focused = document.activeElement?.tagName === 'H1';
 	fill(byId('summary'),
-		h('p.over', h('b', agentOf(session)), ` in `, h('span', { title: where.join('  ') }, where.map(lastName).join(', ')), ` · ${when(session)}`, isLive(session) && [' · ', h('span.live', 'live')]),
+		h('p.over', h('b', agentOf(session)), ` in `, h('span', { title: where.join('  ') }, where.map(lastName).join(', ')), ` · ${when(session)}`),
 		h('h1', { tabindex: '-1' }, titleOf(session, 200)),
 		h('ul.stats',
 			h('li', h('b', plural(session.calls.length, 'call')), soft(` in ${duration(all)}`)),
 			h('li', h('b', `${duration(searching(session))} in Forage`), soft(`, ${duration(Math.max(0, between))} between calls`)),
-			h('li', h('b', `≈ ${tokens(sizeOf(session.calls))} tokens`), soft(' of answers '), h('a', { href: '#cost' }, 'Compare'))));
+			h('li', h('b', `≈ ${tokens(sizeOf(session.calls))} tokens`), soft(' of answers '), h('a', { href: '#cost' }, 'Compare with rg'))));
 	fill(byId('looked'), looked(session));
 	if (focused) byId('summary').querySelector('h1').focus({ preventScroll: true });
 	fill(byId('look'), look(session));
@@ -571,32 +582,54 @@ function filesOf(session) {
 function looked(session) {
 	const files = filesOf(session);
 	const [read, shown] = [files.filter((it) => it.kind === 'read'), files.filter((it) => it.kind === 'lines')];
-	const all = Math.max(0, ...session.calls.map((call) => step(call, 'searched') ?? 0));
+	// Those that the map shows as well: a search of excluded files has more.
+	const all = Math.max(0, ...session.calls.map((call) => (searchesExcluded(call) ? 0 : step(call, 'searched') ?? 0)));
 	const untouched = Math.max(0, all - read.length - shown.length);
-	const [maxRead, maxShown] = [8, 5];
+	const [maxRead, maxShown] = isWide.matches ? [8, 5] : [4, 3];
 	const link = (it) => h('a.mono', { href: mapAddress(it.path), onclick: () => { map.root = it.root; } }, it.path);
 	const readItem = (it) => h('li', link(it), soft(` ${plural(total(merged(it.read)), 'line')}, `), it.first.from ? callLink(it.first.from, firstSeen(it.first)) : soft('path guessed'));
 	const shownItem = (it) => h('li', link(it), soft(' lines shown by '), callLinks(it.lined, 3));
-	const more = (list, max) => list.length > max && hint(`and ${plural(list.length - max, 'other file')}`);
+	const more = (list, max) => list.length > max && h('p', h('a', { href: '#map' }, `and ${plural(list.length - max, 'other file')}`));
 	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...DECORATIVE }), h('b', number), text);
-	const hiding = session.calls.filter((call) => call.hidden_matches.length);
 	return [h('h2', 'Where it looked', h('a', { href: '#map' }, 'Open the map')),
 		all > 0 && h('div.strip.thin', DECORATIVE, [['read', read], ['shown', shown]].map(([shade, list]) => list.length > 0 && h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / (read.length + shown.length + untouched)}%` } }))),
-		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown, not read'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')} in its widest search: no line seen`)),
-		hiding.length > 0 && h('p', 'Only excluded files had matches for ', callLinks(hiding), '.'),
+		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown, not read'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'searched file')}: no line seen`)),
+		bestFiles(session, link),
 		read.length ? h('ul.files', read.slice(0, maxRead).map(readItem)) : hint('The agent read no file: it saw only what searches showed.'),
 		more(read, maxRead),
 		shown.length > 0 && [h('h3', 'Shown, not read'), h('ul.files', { id: 'shown-only' }, shown.slice(0, maxShown).map(shownItem)), more(shown, maxShown)]];
 }
 
+/** Whether the agent read the best files for its first question. */
+function bestFiles(session, link) {
+	const asking = session.calls.find((call) => call.tool === 'search_index' && call.shown.length);
+	if (!asking) return null;
+	const read = new Set(session.calls.flatMap((call) => call.shown.filter((file) => file.kind === 'read').map((file) => fileKey(call, file))));
+	const best = asking.shown.slice(0, 3);
+	const unread = best.filter((file) => !read.has(fileKey(asking, file)));
+	const number = best.length - unread.length;
+	const asked = [' for the question of ', callLink(asking)];
+	return h('p', { id: 'best' }, best.length === 1 ? [`It ${number ? 'read' : 'did not read'} the best file`, asked, '.']
+		: [`Of the best ${best.length} files`, asked, `, it read ${unread.length ? number || 'none' : 'all'}.`],
+	unread.length > 0 && [' Not read: ', unread.map((file, at) => [at > 0 && ', ', link({ path: file.path, root: asking.roots[file.root] })]), '.']);
+}
+
 function look(session) {
 	const all = findings(session);
 	if (!all.length) return [h('h2', 'Nothing to check'), hint('No question was repeated, no path was wrong, every search found something, and the agent asked later for all matches that an answer left out.')];
-	const kinds = ORDER.map((kind) => [kind, all.filter((it) => it.kind === kind).length]).filter(([, number]) => number);
-	const few = all.length > 8 ? 6 : 8;
-	const item = ({ call, kind, text, other }) => h('li', { class: KINDS[kind].kind }, chip({ kind }),
-		h('span', callLink(call), ' ', soft(call.tool), ' ', mono(clip(call.ui.question, 120)), h('br'), prose(text), other && [' ', callLink(other, `See call ${other.ui.number}`)]));
-	return [h('h2', `${count(all.length)} to check`, soft(kinds.map(([kind, number]) => `${count(number)} ${number === 1 ? KINDS[kind].title.toLowerCase() : KINDS[kind].many}`).join(' · '))),
+	const open = openFindings(session);
+	const kinds = ORDER.map((kind) => [kind, open.filter((it) => it.kind === kind).length]).filter(([, number]) => number);
+	const says = kinds.map(([kind, number]) => `${count(number)} ${number === 1 ? KINDS[kind].title.toLowerCase() : KINDS[kind].many}`);
+	if (open.length < all.length) says.push(`${count(all.length - open.length)} corrected later`);
+	const few = all.length > 5 ? 4 : 5;
+	const item = (found, at, list) => {
+		const { call, kind, text, other } = found;
+		return h('li', chip(found), h('span', callLink(call), ' ', soft(call.tool), ' ', mono(clip(call.ui.question, 120)), h('br'),
+			text === list[at - 1]?.text ? 'As above.' : prose(text),
+			other && [' ', callLink(other, `See call ${other.ui.number}`)],
+			kind === 'cut' && canRepeat(call) && [list.length <= 5 && unseenFiles(call), ' ', callLink(call, 'See what it left out')]));
+	};
+	return [h('h2', open.length ? `${count(open.length)} to check` : 'Nothing to check', soft(says.join(' · '))),
 		h('ul.findings', all.slice(0, few).map(item)),
 		all.length > few && h('details', h('summary', `${count(all.length - few)} more`), h('ul.findings', all.slice(few).map(item)))];
 }
@@ -637,14 +670,22 @@ function drawRows() {
 	drawTicks();
 }
 
+/** The outcome without what the chip says. */
+function restOfOutcome(call, found) {
+	const text = outcome(call);
+	if (!found) return text;
+	return KINDS[found.kind].title.toLowerCase().startsWith(text) ? '' : text.replace(/^failed: /, '');
+}
+
 function makeRow(call) {
 	const { ui } = call;
 	const found = findingOf(call);
-	return h('li', { class: `call ${found ? KINDS[found.kind].kind : ''}`, 'data-id': call.id },
+	const said = restOfOutcome(call, found);
+	return h('li', { class: `call ${found ? tone(found) : ''}`, 'data-id': call.id },
 		h('span.number.soft', String(ui.number)),
 		h('span.what', h('a.open', { href: callAddress(call), title: ui.question }, h('span.tool', call.tool), ' ', h('span.mono', clip(ui.question) || '(nothing)')),
 			ui.from && h('a.thread', { href: callAddress(ui.from) }, firstSeen(ui))),
-		h('span.came', h('span', outcome(call)), ' ', found && chip(found)),
+		h('span.came', said && h('span', said), ' ', found && chip(found)),
 		h('span.size.right', { title: `${count(call.bytes)} bytes` }, tokens(call.bytes)),
 		h('span.lane', h('i.gap'), h('i.run'), h('span.took')));
 }
@@ -666,10 +707,10 @@ function placeOnAxis(row, call, width) {
 	Object.assign(pause.style, { left: `${left - share(gap)}%`, width: `${share(gap)}%` });
 	Object.assign(run.style, { left: `min(${left}%, 100% - 4px)`, width: `${share(call.elapsed_us)}%` });
 	const own = duration(call.elapsed_us);
-	const both = `${gap > 500_000 ? `${duration(gap)} between, ` : ''}${own}`;
-	// The label is after the call if there is room, else before the gap, else over the gap.
+	const both = `${own}${gap > 500_000 ? `, after ${duration(gap)}` : ''}`;
+	// After the call if there is room, else before the time between calls, else over that.
 	const [before, after] = [left - share(gap), left + share(call.elapsed_us)];
-	const roomOf = (text) => (100 * (text.length * 6 + 16)) / Math.max(1, width);
+	const roomOf = (text) => (100 * (text.length * 5.5 + 16)) / Math.max(1, width);
 	const text = after + roomOf(both) < 100 || left >= roomOf(both) ? both : own;
 	const room = roomOf(text);
 	Object.assign(took.style, after + room < 100 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > room ? before : left)}%` });
@@ -721,11 +762,11 @@ function showCall(view, id) {
 		h('ul.stats', h('li', h('b', outcome(call))), h('li', h('b', `≈ ${tokens(call.bytes)} tokens`)), h('li', betweenCalls(call)),
 			from && h('li', callLink(from, firstSeen(call.ui, 'First'))),
 			readers.length > 0 && h('li', 'Then read in ', callLinks(readers))),
-		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), prose(found.text), found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
+		found && h('p', { class: `note ${tone(found)}` }, h('b', `${KINDS[found.kind].title}. `), prose(found.text), found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
 		!found && again && note(`Call ${again.ui.number} asked ${call.ui.isNearly ? 'nearly ' : ''}the same and saw other lines.`),
 		h('div.split.of-call',
 			text,
-			h('div', h('section', h('h2', 'What was searched'), searched(call)), missing, files),
+			h('div', missing, h('section.searched', h('h2', 'What was searched'), searched(call)), files),
 			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be stored completely.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call)))));
 	seenText(call, text);
 	fill(files, h('h2', 'Files, in the order of the answer', call.tool === 'search_index' && h('a', { href: `#advanced=${encodeURIComponent(call.arguments?.query ?? '')}`, onclick: () => { ranking.root = call.roots[0]; } }, 'Why this order?')), shownFiles(call));
@@ -784,30 +825,52 @@ function shownFiles(call) {
 		call.shown.length > max && h('details', h('summary', `${count(call.shown.length - max)} more`), h('ol.files', { start: max + 1 }, call.shown.slice(max).map(item)))];
 }
 
-/** Lists files with matches that a cut answer left out, by searching again without its limits. */
+const canRepeat = (call) => call.tool === 'grep_search' && !call.arguments_cut;
+
+/** Returns the files with matches that an answer left out, those that the agent never saw first. It asks again without limits. */
+async function leftOutFiles(call) {
+	const { cursor, max_results: max, context_lines: context, ...rest } = call.arguments;
+	call.ui.counts ??= ask('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) })
+		.catch((error) => {
+			call.ui.counts = null;
+			throw error;
+		});
+	const { files = [] } = await call.ui.counts;
+	const [own, seen] = [new Map(call.shown.map((file) => [file.path, file.matches])), new Map()];
+	for (const it of call.ui.session.calls) for (const file of it.shown) if (file.kind !== 'named') append(seen, file.path, it);
+	return files.map(({ path, match_count: all }) => ({ path, matches: all - (own.get(path) ?? 0), isNew: !own.has(path), isUnseen: !seen.has(path), later: seen.get(path)?.find((it) => it.began_us > call.began_us) }))
+		.filter((it) => it.matches > 0).sort((one, other) => other.isUnseen - one.isUnseen || other.matches - one.matches);
+}
+
+/** A sentence on files with matches that the agent never saw, which follows later. */
+function unseenFiles(call) {
+	const label = h('span');
+	leftOutFiles(call).then((all) => {
+		const paths = all.filter((it) => it.isUnseen).map((it) => it.path);
+		if (!all.length) return;
+		fill(label, ` The rest is in ${plural(all.length, 'file')}. `, paths.length ? [`The agent never saw ${paths.length === 1 ? '' : `${count(paths.length)} of them, such as `}`, mono(paths[0]), '.'] : `The agent saw lines of ${all.length === 1 ? 'it' : 'all of them'}.`);
+	}, () => {});
+	return label;
+}
+
 function leftOut(call, found, element) {
-	if (found?.kind !== 'cut' || call.tool !== 'grep_search' || call.arguments_cut) return;
+	if (found?.kind !== 'cut' || !canRepeat(call)) return;
 	const results = h('div', { id: 'left-out', 'aria-live': 'polite' });
 	fill(element, h('h2', 'What it left out'), results);
 	put(results, 'Searching again without limits…', async () => {
-		const { cursor, max_results: max, context_lines: context, ...rest } = call.arguments;
-		const reply = await ask('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) });
-		const shown = new Map(call.shown.map((file) => [file.path, file.matches]));
-		const hidden = (reply.files ?? []).map((file) => ({ path: file.path, matches: file.match_count - (shown.get(file.path) ?? 0), isNew: !shown.has(file.path) })).filter((it) => it.matches > 0);
+		const hidden = await leftOutFiles(call);
 		if (!hidden.length) return hint('The current answer leaves out nothing: files have changed since then.');
-		const later = (path) => call.ui.session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind !== 'named' && file.path === path));
-		const isUnseen = (path) => !later(path) && !call.ui.session.calls.some((it) => it.shown.some((file) => file.kind !== 'named' && file.path === path));
-		hidden.sort((one, other) => isUnseen(other.path) - isUnseen(one.path) || other.matches - one.matches);
-		const unseen = hidden.filter(({ path }) => isUnseen(path)).length;
-		const item = ({ path, matches, isNew }) => h('li', h('a.mono', { href: mapAddress(path) }, path), soft(` ${isNew ? plural(matches, 'match', 'matches') : `${count(matches)} more`}`), later(path) && [' ', callLink(later(path), `seen in call ${later(path).ui.number}`)]);
+		const unseen = hidden.filter((it) => it.isUnseen).length;
+		const item = ({ path, matches, isNew, later }) => h('li', h('a.mono', { href: mapAddress(path) }, path), soft(` ${isNew ? plural(matches, 'match', 'matches') : `${count(matches)} more`}`), later && [' ', callLink(later, `seen in call ${later.ui.number}`)]);
 		const few = 12;
-		return [h('p', `${plural(sumOf(hidden, (it) => it.matches), 'match', 'matches')} in ${plural(hidden.length, 'file')}. `, unseen ? h('b', `The agent never saw ${unseen === hidden.length ? (unseen === 1 ? 'this file' : 'any of these files') : `${count(unseen)} of these files`}.`) : 'The agent saw all of these files in other calls.'),
+		return [h('p', `${plural(sumOf(hidden, (it) => it.matches), 'match', 'matches')} in ${plural(hidden.length, 'file')}. `, unseen ? h('b', `The agent never saw ${unseen === hidden.length ? (unseen === 1 ? 'this file' : 'any of these files') : `${count(unseen)} of these files`}.`) : `The agent saw lines of ${hidden.length === 1 ? 'this file' : 'all of these files'}.`),
 			h('ul.files', hidden.slice(0, few).map(item)), hidden.length > few && h('details', h('summary', `${count(hidden.length - few)} more`), h('ul.files', hidden.slice(few).map(item)))];
 	});
 }
 
-// Why a path is left out, and when: the walk does not reach it, or the search does not read it, or only in part.
-const [BEFORE, UNREAD, IN_PART] = ['Left out before the search', 'Considered, not searched', 'Searched in part'];
+// Why a path is left out, for one path or several. The second value is when: the walk does not reach it, the search does
+// not read it, or reads only a part of it.
+const [BEFORE, UNREAD, IN_PART] = ['Before the search', 'Considered, not searched', 'Searched in part'];
 const SKIPPED = {
 	ignored: ['by an ignore file', BEFORE], hidden: ['by a name that begins with a dot', BEFORE], pruned: ['as dependencies, build output or version control', BEFORE],
 	binary: ['as binary', UNREAD], too_large: ['by the size limit', UNREAD], denied: ['as possible secrets', UNREAD], unreadable: ['because the system refused access', UNREAD],
@@ -823,7 +886,7 @@ function searched(call) {
 	const skipped = (when) => {
 		const list = Object.entries(call.skipped).filter(([reason]) => (SKIPPED[reason]?.[1] ?? BEFORE) === when);
 		const names = when === BEFORE && call.not_entered.length > 0 && h('li', 'Directories: ', mono(call.not_entered.join(', ')));
-		return (list.length > 0 || names) && [h('h3', when), h('ul', list.map(([reason, number]) => h('li', `${count(number)} ${whySkipped(reason)}`)), names), when === BEFORE && list.length > 0 && hint('A directory counts once.')];
+		return (list.length > 0 || names) && [h('h3', when), h('ul', list.map(([reason, number]) => h('li', `${count(number)} left out ${whySkipped(reason)}`)), names), when === BEFORE && list.length > 0 && hint('A directory counts once.')];
 	};
 	return [
 		call.funnel.length > 0 && h('ul.funnel', call.funnel.map((it) => h('li', h('b.right', count(it.files)), h('span', STEPS[it.step] ?? it.step), meter(it.files, max)))),
@@ -840,8 +903,8 @@ function searched(call) {
 const SHADES = [
 	{ name: 'read', title: 'Read', label: 'lines that read_file showed' },
 	{ name: 'shown', title: 'Shown', label: 'lines in the answer of a search' },
-	{ name: 'named', title: 'Unseen lines of named files', label: 'other lines of files that an answer shows or names' },
-	{ name: 'never', title: 'Files never named', label: 'lines of files that no answer names' },
+	{ name: 'named', title: 'Other lines of these files', label: 'lines not seen, of files that an answer shows or names' },
+	{ name: 'never', title: 'Files in no answer', label: 'lines of files that no answer names' },
 ];
 const [READ, SHOWN, NAMED, NEVER] = [0, 1, 2, 3];
 const map = { root: null, trees: new Map(), tree: null, node: null, cells: [], back: null };
@@ -1029,7 +1092,7 @@ function drawMap() {
 	const width = plan.clientWidth;
 	const height = Math.round(Math.max(280, Math.min(width * 0.66, innerHeight - 300)));
 	plan.style.height = `${height}px`;
-	map.cells = [];
+	Object.assign(map, { cells: [], width, height });
 	const result = [];
 	squarify(map.node.sorted, { x: 0, y: 0, w: width, h: height }, (child, cell) => drawNode(result, child, cell));
 	plan.replaceChildren(...result);
@@ -1040,23 +1103,36 @@ function drawMap() {
 const box = ({ x, y, w, h: height }) => ({ left: `${x}px`, top: `${y}px`, width: `${Math.max(1, w - 1)}px`, height: `${Math.max(1, height - 1)}px` });
 
 function drawNode(result, node, cell) {
-	const isSmall = cell.w < 9 || cell.h < 9 || cell.w * cell.h < 150;
-	if (Array.isArray(node) || isSmall) {
-		const several = [node].flat();
+	const several = [node].flat();
+	const isSmall = Array.isArray(node) || cell.w < 9 || cell.h < 9 || cell.w * cell.h < 150;
+	// What was read has a link and a name, however small it is.
+	const target = isSmall ? several.find((it) => it.seen[READ]) : node;
+	if (!target) {
 		result.push(h('i', { class: 'leaf', ...DECORATIVE, title: Array.isArray(node) ? `${node.length} small files` : node.path, style: { ...box(cell), background: sharesPaint(several, 'to right') } }));
 		return;
 	}
-	const isTouched = node.seen[READ] + node.seen[SHOWN] > 0;
-	const kind = `${node.children ? 'folder' : 'leaf'}${isTouched ? ' touched' : node.seen[NAMED] ? ' named' : ''}`;
-	const hasName = cell.w > 40 && cell.h > (node.children ? 34 : 15);
-	const label = `${node.path}${node.children ? '/' : ''}: ${describe(node)}`;
-	const link = h('a', { href: mapAddress(node.path), class: kind, tabindex: '-1', title: label, 'aria-label': label, style: { ...box(cell), background: node.children ? null : filePaint(node, cell) } }, hasName && h('span', DECORATIVE, nameOf(node)));
+	const isFolder = target.children && !isSmall;
+	const isRead = target.seen[READ] > 0 && !isFolder;
+	const isTouched = target.seen[READ] + target.seen[SHOWN] > 0;
+	const kind = `${isFolder ? 'folder' : 'leaf'}${isRead ? ' read' : ''}${isTouched ? ' touched' : target.seen[NAMED] ? ' named' : ''}`;
+	const name = nameOf(target);
+	const needed = 12 + 7 * name.length;
+	const hasName = isRead || (cell.w > Math.min(64, needed) && cell.h > (isFolder ? 34 : 15));
+	const label = `${target.path}${target.children ? '/' : ''}: ${describe(target)}`;
+	const link = h('a', { href: mapAddress(target.path), class: kind, tabindex: '-1', title: label, 'aria-label': label, style: { ...box(cell), background: isFolder ? null : isSmall ? sharesPaint(several, 'to right') : filePaint(target, cell) } },
+		hasName && h('span', { ...DECORATIVE, style: isRead && labelPlace(cell, needed) }, name));
 	result.push(link);
-	map.cells.push({ node, cell, link });
-	if (!node.children) return;
+	map.cells.push({ node: target, cell, link });
+	if (!isFolder) return;
 	const top = hasName ? 17 : 2;
 	const inner = { x: cell.x + 2, y: cell.y + top, w: cell.w - 5, h: cell.h - top - 3 };
 	squarify(node.sorted, inner, (child, rectangle) => drawNode(result, child, rectangle));
+}
+
+/** The place of a name that may be larger than its cell: below the cell, so that its shade stays visible, but inside the map. */
+function labelPlace({ x, y, w, h: height }, needed) {
+	const isInside = w > needed && height > 34;
+	return { [x + needed > map.width ? 'right' : 'left']: 0, [isInside || y + height + 16 < map.height ? 'top' : 'bottom']: isInside ? 0 : '100%' };
 }
 
 const paint = (shade) => `var(--${SHADES[shade].name})`;
@@ -1195,11 +1271,11 @@ function drawShades() {
 	const item = ({ name, title, label }, at) => h('li', { title: label, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` · ${plural(numbers[at], 'line')}`));
 	const absent = (why) => {
 		const paths = [...missing].filter(([, it]) => it === why).map(([path]) => path);
-		return paths.length > 0 && note(`${plural(paths.length, 'file')} of answers ${paths.length === 1 ? `is not on this map: ${paths[0]}` : `are not on this map, such as ${paths[0]}`} (${why}).`);
+		return paths.length > 0 && note(`Answers name ${plural(paths.length, 'file')} that ${paths.length === 1 ? `is not on this map: ${paths[0]}` : `are not on this map, such as ${paths[0]}`} (${why}).`);
 	};
 	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
 		!reply.complete && note('There are more files than this map shows.'), [EXCLUDED, UNLISTED, GONE].map(absent));
-	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), callLinks(calls));
+	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)}, in `), callLinks(calls));
 	const list = (title, shade, items, max = 12) => [h('h2', shade !== null && swatch(shade), title), items.length ? h('ul.files', items.slice(0, max)) : hint('None.'),
 		items.length > max && h('details', h('summary', `${count(items.length - max)} more`), h('ul.files', items.slice(max, 1000)))];
 	const byLines = (shade) => (one, other) => other.node.seen[shade] - one.node.seen[shade];
@@ -1228,9 +1304,9 @@ function closedBelow(node) {
 
 function describe(node) {
 	const numbers = counts(node);
-	const parts = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${count(numbers[it])} ${SHADES[it].title.toLowerCase()}`);
-	if (!parts.length) parts.push(numbers[NAMED] ? 'path only' : 'never named');
-	return `${parts.join(', ')} of ${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
+	const parts = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${SHADES[it].name} ${count(numbers[it])}`);
+	const all = `${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
+	return parts.length ? `${parts.join(' and ')} of ${all}` : `${numbers[NAMED] ? 'path only' : 'in no answer'}, ${all}`;
 }
 
 function out() {
@@ -1390,7 +1466,7 @@ function compared(title, label, bars) {
 	// Forage is always the subject, so that comparisons are consistent.
 	const factor = (size) => (own >= 2 * size ? `${(own / size).toFixed(own / size < 9.95 ? 1 : 0)} times as long as` : `${Math.max(1, Math.round((100 * own) / size))} % as long as`);
 	return h('section', h('h2', title), hint(label), h('ul.bars', bars.map(item)),
-		own > 0 && others.filter(([, size]) => size > 0).map(([, size, name]) => hint(prose(`Forage's answers were ${factor(size)} ${name}.`))));
+		own > 0 && grouped(others.filter(([, size]) => size > 0), ([, size]) => factor(size)).map(([text, list]) => hint(prose(`Forage's answers were ${text} ${list.map(([, , name]) => name).join(' or ')}.`))));
 }
 
 // ---- Advanced: why a file has its rank
@@ -1452,7 +1528,7 @@ function drawRanking() {
 		h('span.right', `${points(file.score)} points`), meter(file.score, max, 'run'), reasons(file.reasons ?? []));
 	const isBeyond = expected?.rank && expected.rank > files.length;
 	fill(element, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} with a match, best first`),
-		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it, 'warn')), answer.weak && note('Even the best file is a weak match: it has little of the question.', 'warn'),
+		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it, 'warn')), answer.weak && note('Even the best file has few words of the question.', 'warn'),
 		expected && expectedFile(expected),
 		files.length ? h('ol.ranked', files.map((file, at) => item(file, at + 1)), isBeyond && item(expected, expected.rank)) : hint('No file matches.'),
 		reply.keep && [h('h2', 'A line for forage eval'), hint('Add it to a file of questions to measure the ranking. This page saves nothing.'), copied('A question for forage eval', reply.keep)]);
@@ -1460,7 +1536,7 @@ function drawRanking() {
 
 function reasons(list) {
 	const sorted = [...list].sort((one, other) => Math.abs(other.gives) - Math.abs(one.gives));
-	return h('details', h('summary.soft', 'Points: ', sorted.slice(0, 3).map((it) => spoken(it.rule).replaceAll('-', ' ')).join(', '), sorted.length > 3 && ' and others'),
+	return h('details', h('summary.soft', `Points by ${plural(list.length, 'rule')}`),
 		table('Points by rule', ['Rule', '#Points', 'About'], sorted.map((it) => [it.rule, signed(it), it.about ?? ''])));
 }
 
@@ -1500,7 +1576,7 @@ const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0,
 function diagnosis(record) {
 	const running = known.processes.filter((it) => it.live);
 	return [note(record.usable ? 'Forage works here.' : 'Forage does not work here.', record.usable ? 'good' : 'bad'),
-		record.error && note(record.error, 'bad'), record.problems.map((text) => note(text, 'bad')), record.warnings.map((text) => note(text, 'warn')),
+		record.error && note(record.error, 'bad'), [['bad', record.problems], ['warn', record.warnings]].map(([kind, list]) => list.map((text) => note(fullStop(upper(text)), kind))),
 		h('ul.says', sentences(record, running).map((it) => h('li', it))),
 		h('details', { id: 'all' }, h('summary', 'Everything that forage doctor reports'), Object.keys(record).filter((key) => !['problems', 'warnings', 'usable', 'error', 'code'].includes(key))
 			.map((key) => h('section', h('h2', key[0].toUpperCase() + spoken(key.slice(1))), valueNode(record[key], key))))];
@@ -1568,7 +1644,7 @@ async function showView() {
 		const isCurrent = link.hash === `#${view}` || (view === 'call' && link.hash === '#session');
 		isCurrent ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
 	}
-	document.title = `${view === 'advanced' ? 'Ranking' : upper(view)} · Forage`;
+	document.title = `${upper(view)} · Forage`;
 	await VIEWS[view](page.view, argument);
 }
 

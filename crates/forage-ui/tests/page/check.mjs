@@ -216,6 +216,18 @@ function finding(call, calls) {
   return call.status === 'nothing' ? 'Nothing found' : '';
 }
 
+/** Whether the agent corrected what a finding says: it read a file of the name, or searched the excluded files. */
+function mended(call, calls) {
+  const later = calls.filter((it) => it.began_us > call.began_us);
+  const last = (path) => String(path ?? '').split('/').filter(Boolean).at(-1);
+  if (expectedFinding(call, calls) === 'Wrong path') return later.some((it) => it.shown.some((file) => file.kind === 'read' && last(file.path) === last(call.arguments.path)));
+  if (expectedFinding(call, calls) !== 'Excluded') return false;
+  const subject = (it) => it.tool + (it.arguments.pattern ?? it.arguments.query);
+  return later.some((it) => (subject(it) === subject(call) && includesExcluded(it)) || it.shown.some(({ path }) => call.hidden_matches.some((rule) => rule.endsWith(` ${path}`))));
+}
+
+const includesExcluded = ({ arguments: options }) => Boolean(options.include_ignored || options.no_ignore || options.hidden);
+
 // ---- The page ------------------------------------------------------------------------------------------------------
 
 const messages = [];
@@ -278,8 +290,8 @@ async function oneSession(page, own) {
   await go(page, sessionAddress(own));
   const name = `session ${visible(own[0].id)}`;
   const rows = await page.$$eval('.call', (all) => all.map((it) => {
-    const [lane, gap, run] = ['.lane', '.gap', '.run'].map((group) => it.querySelector(group).getBoundingClientRect());
-    return { id: it.dataset.id, text: it.textContent, chip: it.querySelector('.chip')?.textContent ?? '', from: it.querySelector('.thread')?.getAttribute('href') ?? null,
+    const [lane, gap, run] = ['.lane', '.gap', '.run'].map((part) => it.querySelector(part).getBoundingClientRect());
+    return { id: it.dataset.id, text: it.textContent, chip: it.querySelector('.chip')?.textContent ?? '', isBad: it.classList.contains('bad'), from: it.querySelector('.thread')?.getAttribute('href') ?? null,
       left: (run.left - lane.left) / lane.width, gap: gap.width / lane.width, lane: lane.width, came: it.querySelector('.came').textContent };
   }));
   const shown = own.slice(0, 500);
@@ -292,6 +304,9 @@ async function oneSession(page, own) {
     const row = rows[at];
     if (!collapse(row.text).includes(collapse(visible(call.tool)))) wrong.tool.push(call.id);
     if (row.chip !== expectedFinding(call, own)) wrong.findings.push(`${call.id}: ${row.chip}, expected ${expectedFinding(call, own)}`);
+    if (row.isBad !== (BAD.includes(row.chip) && !mended(call, own))) wrong.findings.push(`${call.id}: ${row.chip}, red: ${row.isBad}`);
+    const before = row.came.slice(0, row.came.length - row.chip.length).trim().toLowerCase();
+    if (row.chip && before && row.chip.toLowerCase().startsWith(before)) wrong.outcome.push(`${call.id}, the same twice: ${row.came}`);
     if (call.results_of === 'matches' && expectedFinding(call, own) === 'Cut' && !row.came.startsWith(`${shownMatches(call).toLocaleString('en')} of ${call.results.toLocaleString('en')}`)) wrong.outcome.push(`${call.id}: ${row.came}`);
     const answer = from.get(call.id);
     if (row.from !== (answer ? `#call=${encodeURIComponent(answer.id)}` : null)) wrong.thread.push(`${call.id}: ${row.from}, expected ${answer?.id}`);
@@ -301,16 +316,53 @@ async function oneSession(page, own) {
     if (Math.abs(row.gap - Math.max(0, call.began_us - end) / span) > pixel) wrong.gap.push(`${call.id}: ${row.gap}`);
     end = Math.max(end, endOf(call));
   });
-  for (const [column, list] of Object.entries(wrong)) report(`${name}: ${column}`, !list.length, list.length ? list.slice(0, 3).join('; ') : 'correct in every row');
-  const number = own.filter((call) => expectedFinding(call, own)).length;
+  for (const [what, list] of Object.entries(wrong)) report(`${name}: ${what}`, !list.length, list.length ? list.slice(0, 3).join('; ') : 'right in every row');
+  const found = own.filter((call) => expectedFinding(call, own));
+  const number = found.filter((call) => !mended(call, own)).length;
   const heading = await page.textContent('#look h2');
-  const items = await page.$$eval('.findings > li', (all) => all.map((it) => it.textContent.length));
-  report(`${name}: each finding is listed with its consequence`, heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing to check') && items.length === number && items.every((it) => it > 30), `${heading}, ${items.length} items`);
+  const items = await page.$$eval('.findings > li', (all) => all.map((it) => ({ length: it.textContent.length, isDone: Boolean(it.querySelector('.chip.done')), says: [...it.lastChild.childNodes].slice(5).map((node) => node.textContent).join('') })));
+  const isListed = heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing to check') && items.length === found.length && items.every((it) => it.length > 30);
+  report(`${name}: each finding is listed with its consequence`, isListed, `${heading}, ${items.length} items`);
+  report(`${name}: what the agent corrected comes last`, items.every((it, at) => it.isDone === (at >= number)) && (number === found.length || heading.includes(`${found.length - number} corrected later`)), heading);
+  report(`${name}: no sentence twice in a row`, items.every((it, at) => !at || it.says !== items[at - 1].says || it.says.startsWith('As above')), `${items.length} items`);
+  await cutAnswers(page, name, found.filter((call) => expectedFinding(call, own) === 'Cut' && call.tool === 'grep_search'), own);
   const { read, shown: lined } = seenFiles(own);
   const looked = collapse(await page.textContent('#looked'));
-  const missing = [fileCount(read, 'file'), `${fileCount(lined, 'other file')} shown, not read`].filter((it) => !looked.includes(it));
-  if (own.some((call) => call.hidden_matches.length) && !looked.includes('Only excluded files had matches for call')) missing.push('the calls with matches in excluded files');
-  report(`${name}: where it looked`, !missing.length, missing.length ? `missing ${missing.join(' | ')}: ${looked}` : looked);
+  const missed = [fileCount(read, 'file'), `${fileCount(lined, 'other file')} shown, not read`].filter((it) => !looked.includes(it));
+  const searched = Math.max(0, ...own.filter((call) => !includesExcluded(call)).map((call) => call.funnel.find((it) => it.step === 'searched')?.files ?? 0));
+  if (searched) missed.push(...[` of ${fileCount(searched, 'searched file')}: no line seen`].filter((it) => !looked.includes(it)));
+  missed.push(...[bestFiles(own)].filter((it) => !looked.includes(it)));
+  report(`${name}: where it looked`, !missed.length, missed.length ? `lacks ${missed.join(' | ')}: ${looked}` : looked);
+}
+
+const BAD = ['Wrong path', 'Failed', 'Stopped early', 'Excluded'];
+
+/** A cut answer has a link to what it left out, and the number of files with the rest. */
+async function cutAnswers(page, name, cut, own) {
+  const [call] = cut;
+  if (!call) return;
+  const { cursor, max_results: most, context_lines: context, ...rest } = call.arguments;
+  const reply = await api('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) });
+  const hidden = reply.files.filter((file) => file.match_count > (call.shown.find((it) => it.path === file.path)?.matches ?? 0)).map((file) => file.path);
+  const unseen = hidden.filter((path) => !own.some((it) => it.shown.some((file) => file.path === path && file.kind !== 'named')));
+  const address = `#call=${encodeURIComponent(call.id)}`;
+  const item = page.locator('.findings > li', { has: page.locator(`a[href="${address}"]`, { hasText: 'See what it left out' }) });
+  // Only items that are open at once say more.
+  const isFolded = await page.locator(`details .findings a[href="${address}"]`).count() > 0;
+  const wanted = hidden.length && !isFolded ? `The rest is in ${fileCount(hidden.length, 'file')}. The agent ${unseen.length ? 'never saw' : 'saw lines of'}` : 'See what it left out';
+  await item.getByText(wanted).first().waitFor({ state: 'attached', timeout: 20_000 });
+  report(`${name}: the consequence of a cut answer`, true, collapse(await item.first().textContent()));
+}
+
+/** How many of the best files of the first question were read. */
+function bestFiles(own) {
+  const asking = own.find((call) => call.tool === 'search_index' && call.shown.length);
+  if (!asking) return '';
+  const best = asking.shown.slice(0, 3).map((file) => fileKey(asking, file));
+  const read = best.filter((it) => own.some((call) => call.shown.some((file) => file.kind === 'read' && fileKey(call, file) === it))).length;
+  const name = `for the question of call ${own.indexOf(asking) + 1}`;
+  if (best.length === 1) return `It ${read ? 'read' : 'did not read'} the best file ${name}.`;
+  return `Of the best ${best.length} files ${name}, it read ${read === best.length ? 'all' : read || 'none'}.`;
 }
 
 const shownMatches = (call) => call.shown.reduce((sum, file) => sum + file.matches, 0);
@@ -341,10 +393,10 @@ async function oneCall(page, call, calls) {
   const name = `call ${visible(call.id)}`;
   await go(page, `call=${encodeURIComponent(call.id)}`);
   const text = plain(await page.textContent('#view'));
-  const listed = await page.$$eval('.of-call > div > section:first-child li', (all) => all.map((it) => it.textContent));
-  const missing = [call.tool, call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(plain(visible(it))));
-  missing.push(...Object.entries(call.skipped).filter(([, number]) => !listed.some((it) => it.startsWith(`${number.toLocaleString('en')} `))).map(([reason]) => reason));
-  report(`${name}: all its fields`, !missing.length, missing.length ? `missing ${missing.join(' | ')}` : `${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
+  const listed = await page.$$eval('.of-call .searched li', (all) => all.map((it) => it.textContent));
+  const lacks = [call.tool, call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(plain(visible(it))));
+  lacks.push(...Object.entries(call.skipped).filter(([, number]) => !listed.some((it) => it.startsWith(`${number.toLocaleString('en')} `))).map(([reason]) => reason));
+  report(`${name}: all that is known of it`, !lacks.length, lacks.length ? `lacks ${lacks.join(' | ')}` : `${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
   const files = await page.$$eval('.files-of a.mono', (all) => all.map((it) => it.textContent));
   report(`${name}: files in the order of the answer`, isDeepStrictEqual(files, call.shown.map((file) => visible(file.path))), `${files.length} files`);
   const readers = await page.$$eval('.stats a', (all) => all.filter((it) => it.parentElement.textContent.startsWith('Then read in')).map((it) => it.getAttribute('href')));
@@ -425,7 +477,11 @@ async function map(page, calls) {
   report('map: files cover a third of the area', covered > area / 3, `${Math.round((100 * covered) / area)} %, ${tree.paths.length} files`);
   const seen = [...expected.files].filter(([, marks]) => marks.includes(3)).map(([path]) => visible(path));
   const listed = await page.$$eval('#lists section:first-child a.mono', (all) => all.map((it) => it.textContent));
-  report('map: read files are first in the list', isDeepStrictEqual([...listed.slice(0, seen.length)].sort(), [...seen].sort()), `${seen.length} files`);
+  report('map: files that were read come first', isDeepStrictEqual([...listed.slice(0, seen.length)].sort(), [...seen].sort()), `${seen.length} files`);
+  // Of several files without a cell of their own, one has the name.
+  const named = await page.$$eval('#plan a.read', (all) => all.map((it) => ({ name: it.querySelector('span')?.textContent, label: it.getAttribute('aria-label'), box: it.querySelector('span')?.getBoundingClientRect().toJSON(), plan: it.parentElement.getBoundingClientRect().toJSON() })));
+  const bad = named.filter(({ name, box, plan }) => !name || box.left < plan.left - 1 || box.right > plan.right + 1 || box.bottom > plan.bottom + 1);
+  report('map: what was read has a name', (named.length > 0 || !seen.length) && !bad.length, bad.length ? JSON.stringify(bad[0]) : named.map((it) => it.label).join(' | ') || 'nothing was read');
   await mapByKeys(page);
   const path = [...expected.files].find(([, marks]) => marks.includes(3) || marks.includes(2))?.[0];
   if (path) await file(page, root, path, expected.files.get(path));
@@ -533,9 +589,9 @@ async function health(page) {
   await page.waitForSelector('.says', { timeout: 60_000 });
   const sentences = await page.$$eval('.says li', (all) => all.map((it) => it.textContent));
   const text = plain(await page.textContent('#state'));
-  const missing = [record.versions.forage, ...record.problems, ...record.warnings, ...record.roots.roots.map((it) => it.root), ...record.clients.map((it) => it.file)].filter((it) => !text.includes(plain(visible(it))));
-  const malformed = sentences.filter((it) => !/^([\p{Lu}\d/]|forage ).*[.:!]?$/su.test(it) || it.split(' ').length < 3 || /undefined|null|NaN|\[object/.test(it));
-  report('health: sentences, and everything that doctor reports', !missing.length && !malformed.length && sentences.length > 5, [...missing, ...malformed].join(' | ') || `${sentences.length} sentences, ${record.problems.length} problems, ${record.warnings.length} warnings`);
+  const lacks = [record.versions.forage, ...record.problems, ...record.warnings, ...record.roots.roots.map((it) => it.root), ...record.clients.map((it) => it.file)].filter((it) => !text.toLowerCase().includes(plain(visible(it)).toLowerCase()));
+  const odd = sentences.filter((it) => !/^([\p{Lu}\d/]|forage ).*[.:!]?$/su.test(it) || it.split(' ').length < 3 || /undefined|null|NaN|\[object/.test(it));
+  report('health: sentences, and all that doctor says', !lacks.length && !odd.length && sentences.length > 5, [...lacks, ...odd].join(' | ') || `${sentences.length} sentences, ${record.problems.length} problems, ${record.warnings.length} warnings`);
 }
 
 // ---- All views -----------------------------------------------------------------------------------------------------
@@ -570,7 +626,7 @@ async function keyboard(page, calls) {
     const stops = await focusStops(page);
     // Otherwise an input field with the focus would get the next digit.
     await page.evaluate(() => document.activeElement.blur());
-    report(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current === (view === 'advanced' ? 'Ranking' : view[0].toUpperCase() + view.slice(1)) && !stops.unseen.length && stops.number > 6, `${stops.number} stops; without visible focus: ${stops.unseen.join(', ') || 'none'}`);
+    report(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current === view[0].toUpperCase() + view.slice(1) && !stops.unseen.length && stops.number > 6, `${stops.number} stops; without a mark of focus: ${stops.unseen.join(', ') || 'none'}`);
   }
   await page.keyboard.press('?');
   const opened = await page.evaluate(() => document.getElementById('keys').open);
@@ -661,7 +717,10 @@ async function accessible(page, where) {
 async function renderings(browser, calls) {
   const own = sessionsOf(calls).findLast((it) => it.some((call) => expectedFinding(call, it))) ?? calls;
   const path = own.flatMap((call) => call.shown.filter((file) => file.kind === 'read')).at(-1)?.path;
-  const views = { session: own.length ? sessionAddress(own) : 'session', ...(own.length ? { call: `call=${encodeURIComponent(own[0].id)}` } : {}), map: 'map', ...(path ? { file: `map=${encodeURIComponent(path)}` } : {}), cost: 'cost', health: 'health', advanced: 'advanced' };
+  const cut = own.find((call) => expectedFinding(call, own) === 'Cut');
+  const home = own.length ? sessionAddress(own) : 'session';
+  const opened = (name, call) => (call ? { [name]: `call=${encodeURIComponent(call.id)}` } : {});
+  const views = { session: home, sessions: home, keys: home, ...opened('call', own[0]), ...opened('cut', cut), map: 'map', ...(path ? { file: `map=${encodeURIComponent(path)}` } : {}), cost: 'cost', health: 'health', advanced: 'advanced' };
   const kinds = [[1440, 'light'], [1440, 'dark'], [360, 'light'], [360, 'dark']];
   for (const [width, colorScheme] of kinds) {
     const page = await open(browser, { colorScheme, viewport: { width, height: width < 500 ? 780 : 900 } });
@@ -674,7 +733,8 @@ async function renderings(browser, calls) {
       await layout(page, where);
       await accessible(page, where);
       await hostile(page, where);
-      if (cliOptions.screenshots) await page.screenshot({ path: `${cliOptions.screenshots}/${view}-${width}-${colorScheme}.png` });
+      if (cliOptions.screenshots) await page.screenshot({ path: `${cliOptions.screenshots}/${view}-${width}-${colorScheme}.png`, fullPage: view !== 'keys' });
+      if (view === 'keys') await page.keyboard.press('Escape');
     }
     await page.context().close();
   }
@@ -691,8 +751,11 @@ async function layout(page, where) {
   report(`no blank space below, no bar for zero, no backtick: ${where}`, found.height <= found.end + 2 && !found.bars && !found.raw.length, JSON.stringify(found));
 }
 
-/** Fills in a view as a user would, and waits for its content. */
+/** What a reader would ask of a view before looking at it. */
 async function prepare(page, view, calls) {
+  if (view === 'sessions') await page.evaluate(() => { document.getElementById('picker').open = true; });
+  if (view === 'keys') await page.keyboard.press('?');
+  if (view === 'cut') await page.waitForSelector('#left-out .files, #left-out .note, #left-out .soft:not([role])', { timeout: 60_000 });
   if (view === 'file') await page.waitForSelector('.lines, #text .note, #view > .note');
   const query = cliOptions.query ?? calls.findLast((call) => call.tool === 'search_index')?.arguments.query;
   if (view === 'advanced' && query) {
