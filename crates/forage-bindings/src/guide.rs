@@ -31,7 +31,7 @@ pub(crate) fn guide(tool: &str) -> Option<&'static Guide> {
 }
 
 /// Formats a Python docstring in Google style, with the summary, the details and all parameters. Positional
-/// parameters come first: the required ones, then `path`.
+/// parameters come first: the required ones, then `query` and `path`.
 pub(crate) fn docstring(summary: &str, details: &str, parameters: &Value) -> String {
     let mut text = summary.to_owned();
     if !details.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn docstring(summary: &str, details: &str, parameters: &Value) -> Str
     let required = parameters["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
     let mut fields: Vec<_> = parameters["properties"].as_object().into_iter().flatten().collect();
-    fields.sort_by_key(|(name, _)| (!is_required(name), *name != "path"));
+    fields.sort_by_key(|(name, _)| (!is_required(name), *name != "query", *name != "path"));
     for (name, field) in fields {
         let description = field["description"].as_str().unwrap_or_default();
         text += &format!("\n    {}", wrapped(&format!("{name}: {description}"), "        "));

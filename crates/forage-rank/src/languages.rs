@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use crate::limits;
 pub(crate) use table::LANGUAGES;
+pub(crate) use table::PASTED;
 use table::{DATA_NAME, OTHER};
 
 /// The kind of a definition.

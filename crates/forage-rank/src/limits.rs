@@ -325,3 +325,27 @@ pub const MAP_NAME_BYTES: usize = 3;
 
 /// Decompressed blocks of stored documents that a map caches per segment.
 pub const MAP_STORE_BLOCKS: usize = 64;
+
+/// Minimum tokens of a piece of code to find similar code for, and of a definition to compare. With fewer,
+/// chance decides.
+pub const SIMILAR_TOKENS: usize = 12;
+
+/// Maximum runs of tokens, and words, by which a piece of code is compared. A longer piece is compared by a
+/// random sample. Both together take 128 bytes per file.
+pub const SIMILAR_RUNS: usize = 768;
+/// See [`SIMILAR_RUNS`].
+pub const SIMILAR_WORDS: usize = 256;
+
+/// Minimum similarity of a definition that an answer names.
+pub const SIMILAR_MIN: f32 = 0.3;
+
+/// Maximum files whose definitions are compared exactly. Parsing them takes a few tenths of a second.
+pub const SIMILAR_FILES: usize = 60;
+
+/// Files that a scan for similar code keeps, with their features. They take a megabyte.
+pub const SIMILAR_FILES_HELD: usize = 4_000;
+
+/// Maximum names that an answer lists as common to both pieces, and minimum bytes of each.
+pub const SIMILAR_NAMES: usize = 4;
+/// See [`SIMILAR_NAMES`].
+pub const SIMILAR_NAME_BYTES: usize = 3;

@@ -612,3 +612,17 @@ pub const HISTORY_LINES_TIME: Duration = Duration::from_millis(300);
 
 /// Maximum characters of the first line of a commit message.
 pub const HISTORY_SUBJECT_CHARACTERS: usize = 160;
+
+/// Definitions that `search_index` returns as similar to given code, if the call does not set a number.
+pub const SIMILAR_DEFINITIONS: u64 = 5;
+
+/// Share of a call's time for scanning all files for similar code. The rest is for the definitions of the best
+/// ones, which take a few tenths of a second.
+pub const SIMILAR_SCAN_SHARE: f64 = 0.7;
+
+/// Maximum bytes of a file that is scanned for similar code. Larger files are seldom written by people, and each
+/// thread reads one as a whole.
+pub const SIMILAR_FILE_BYTES: usize = LARGE_TEXT_BYTES as usize;
+
+/// Bytes of the line about a similar definition, without its path and name.
+pub const SIMILAR_HEAD_BYTES: usize = 160;

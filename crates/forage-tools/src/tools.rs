@@ -37,5 +37,5 @@ pub use search_history::{
 };
 pub use search_index::{
     CutDefinition, EarlierLines, RankRequest, RankResponse, RankedChunk, RankedCode, RankedFile, RankedLine,
-    RankedReason, SearchIndex, UnshownDefinition,
+    RankedReason, SearchIndex, SimilarCode, UnshownDefinition,
 };

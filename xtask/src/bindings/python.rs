@@ -101,7 +101,8 @@ fn record(name: &str, base: &str, schema: &Value, without: &[&str]) -> String {
     class
 }
 
-/// Formats the parameters of a method. The required ones and the location to search are positional.
+/// Formats the parameters of a method. The required ones, the query and the location to search are
+/// positional.
 fn parameters(schema: &Value) -> String {
     let (mut required, mut place, mut optional) = (Vec::new(), Vec::new(), vec!["*".to_owned()]);
     for (name, field, is_required) in fields(schema) {
@@ -109,7 +110,8 @@ fn parameters(schema: &Value) -> String {
         let or_none = if of_type.ends_with("None") { "" } else { " | None" };
         match (is_required, name.as_str()) {
             (true, _) => required.push(format!("{name}: {of_type}")),
-            (false, "path") => place.push(format!("{name}: {of_type}{or_none} = None")),
+            // A query is optional where other code can take its place.
+            (false, "query" | "path") => place.push(format!("{name}: {of_type}{or_none} = None")),
             (false, _) => optional.push(format!("{name}: {of_type}{or_none} = None")),
         }
     }

@@ -385,11 +385,13 @@ def _annotation(schema: dict[str, Any]) -> Any:
 
 def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     required = schema.get("required", [])
-    # Required parameters and `path` are also positional.
-    fields = sorted(schema["properties"].items(), key=lambda field: (field[0] not in required, field[0] != "path"))
+    # Required parameters, the query and the location to search are also positional.
+    positions = {"query": 0, "path": 1}
+    order = lambda field: (field[0] not in required, positions.get(field[0], 2))  # noqa: E731
+    fields = sorted(schema["properties"].items(), key=order)
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
     for name, field in fields:
-        is_positional = name in required or name == "path"
+        is_positional = name in required or name in positions
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if is_positional else inspect.Parameter.KEYWORD_ONLY
         annotation = _annotation(field)
         if name in required:

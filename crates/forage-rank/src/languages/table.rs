@@ -49,6 +49,15 @@ pub(super) const DATA_NAME: &str = "data";
 pub(super) const OTHER: LanguageRow =
     LanguageRow { keywords: &[(Function, &["function", "def"]), (Type, &["class"])], ..HASHED };
 
+/// The row of pasted code in an unknown language: the comments of most languages. `#` alone begins a directive
+/// in C and an attribute in Rust.
+pub(crate) static PASTED: LanguageRow = LanguageRow {
+    line_comments: &["//", "# "],
+    block_comments: &[("/*", "*/"), ("\"\"\"", "\"\"\"")],
+    quirks: &[SingleQuotedStrings],
+    ..PLAIN
+};
+
 /// All languages. An extension, a file name or an alias must belong to only one of them.
 pub(crate) const LANGUAGES: &[LanguageRow] = &[
     LanguageRow {

@@ -201,6 +201,41 @@ pub(super) fn definition_lines(
     Ok(found.into_iter().map(|of| (of.start, of.end)).collect())
 }
 
+/// Reads the file of a definition (`path#name`) or of lines (`path:FIRST-LAST`), and finds these lines. A single
+/// line stands for the definition around it.
+///
+/// # Errors
+///
+/// Fails if there is no such file or definition, or if the path alone is given.
+pub(super) fn named_code(
+    context: &Context,
+    path: &str,
+    stop: &Stop,
+) -> Result<(FileSource, String, RangeInclusive<u32>), ToolError> {
+    let (target, symbol) = structure::named(context, &ReadRequest::new(path))?;
+    let source = FileSource::new(&target, stop)?;
+    let text = source.whole_text(stop)?.0.into_text();
+    let number = |line: i64| u32::try_from(line).unwrap_or(u32::MAX);
+    let lines = match (symbol, target.lines) {
+        (Some(symbol), _) => {
+            let request = SymbolRequest { symbols: &symbol, around: 0, takes_all: false };
+            let found = structure::lines_of_all(context, (&source.path, &text), request, stop)?;
+            found.first().map(|of| number(of.start.cast_signed())..=number(of.end.cast_signed()))
+        }
+        (None, Some(lines)) if *lines.end() == i64::MAX => {
+            let path = String::from_utf8_lossy(source.path.as_bytes());
+            let outline = context.outlines.outline(&path, &text, stop);
+            let around = outline.innermost(number(*lines.start())).map(|at| &outline.definitions[at]);
+            around.map(|definition| definition.start_line..=definition.end_line)
+        }
+        (None, Some(lines)) => Some(number(*lines.start())..=number(*lines.end())),
+        (None, None) => None,
+    };
+    let problem = "it names a file; add the name of a definition (`path#name`) or lines (`path:FIRST-LAST`)";
+    let lines = lines.ok_or_else(|| ToolError::argument("path", problem))?;
+    Ok((source, text, lines))
+}
+
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const METHOD: &'static str = "read";

@@ -8,6 +8,7 @@ mod provisional;
 mod reader;
 mod render;
 mod scope;
+mod similar;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -25,6 +26,7 @@ pub use self::code::{CutDefinition, EarlierLines, RankedCode, UnshownDefinition}
 use self::page::PageReader;
 use self::plan::RankPlan;
 use self::scope::{RankScope, RankedRoots};
+pub use self::similar::SimilarCode;
 use super::adapted;
 use crate::arguments::{ArgumentAlias, ArgumentAliases};
 use crate::context::Context;
@@ -48,18 +50,21 @@ pub struct SearchIndex;
 #[non_exhaustive]
 pub struct RankRequest {
     /// The question, or names.
+    #[serde(default)]
     pub query: String,
+    /// Finds definitions similar to "path#name" or to pasted code.
+    pub like: Option<String>,
     /// Directory or file to search (default: the project root).
     pub path: Option<String>,
-    /// Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
+    /// Globs: "*.py", "src/**/*.rs", "!tests/**".
     pub file_pattern: Option<String>,
     /// Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
     pub changed: Option<String>,
     /// Such as "rust".
     pub languages: Option<Vec<String>>,
-    /// Files to return, 1 to 100 (default: 10; with code up to 20).
+    /// Files to return, 1 to 100 (default: 10 to 20).
     pub limit: Option<i64>,
-    /// Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0: files and lines alone.
+    /// Tokens of code, up to 32000 (default: what helps, at most 4000); 0: files and lines alone.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
@@ -76,6 +81,7 @@ impl RankRequest {
     }
 
     setters! {
+        like: String,
         path: String,
         file_pattern: String,
         changed: String,
@@ -89,7 +95,7 @@ impl RankRequest {
 }
 
 /// The records that `search_index` returns.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct RankResponse {
     /// The query, as the caller wrote it.
     pub query: String,
@@ -100,6 +106,12 @@ pub struct RankResponse {
     pub roots: Vec<String>,
     /// The best first.
     pub files: Vec<RankedFile>,
+    /// `like`, as the caller wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
+    /// With `like`: the most similar definitions, in place of `files`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<SimilarCode>,
     /// Files that match a part of the query.
     pub matching_files: u64,
     /// Files in the index.
@@ -261,6 +273,9 @@ impl Tool for SearchIndex {
     }
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
+        if let Some(like) = request.like.as_deref().filter(|like| !like.trim().is_empty()) {
+            return similar::run(context, &request, like);
+        }
         let plan = RankPlan::new(context, &request)?;
         let (ranked, ranking) = plan.rank()?;
         let page = PageReader::new(&plan, &ranked, &ranking)?.read();

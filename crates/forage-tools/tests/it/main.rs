@@ -46,6 +46,7 @@ mod ranked;
 mod records;
 mod search;
 mod secrets;
+mod similar;
 #[cfg(unix)]
 mod states;
 mod support;

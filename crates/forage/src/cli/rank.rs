@@ -1,5 +1,6 @@
 //! `forage rank`: ranks files for a question.
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
@@ -22,13 +23,16 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all files; later uses read only changed files."
+    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n  forage rank --like src/client.rs#send\n\nThe first use in a project reads all files; later uses read only changed files."
 )]
 pub(crate) struct Arguments {
     /// A question, names or a bug report; "quoted words" must be adjacent, path:PART and lang:NAME narrow, -WORD excludes;
     /// `-` reads standard input
-    #[arg(required = true, value_name = "QUERY")]
+    #[arg(required_unless_present = "like", value_name = "QUERY")]
     query: Vec<String>,
+    /// Find the definitions most similar to code: PATH#NAME, PATH:FIRST-LAST, or `-` for code on standard input
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["query", "no_history", "cursor"])]
+    like: Option<String>,
     /// Directory or file to search [default: the working directory]
     #[arg(short, long, value_name = "PATH")]
     path: Option<String>,
@@ -88,11 +92,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output,
     )?;
     context.indexing_time = indexing_time(global, &context);
-    let query = match arguments.query.as_slice() {
-        [only] if only == "-" => read_query()?,
-        words => words.join(" "),
+    let read = |words: &[String]| match words {
+        [only] if only == "-" => read_query(),
+        words => Ok(words.join(" ")),
     };
-    let mut request = RankRequest::new(query);
+    let mut request = RankRequest::new(read(&arguments.query)?);
+    request.like = arguments.like.as_ref().map(|code| read(std::slice::from_ref(code))).transpose()?;
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
@@ -123,7 +128,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 /// Formats the paths of an answer, one per line. Paths inside the working directory are relative to it, and
 /// all others are absolute.
 fn paths(context: &Context, records: &Value) -> String {
-    let files = records["files"].as_array().into_iter().flatten();
+    let similar = records["similar"].as_array().into_iter().flatten();
+    let files = records["files"].as_array().into_iter().flatten().chain(similar);
     let from_here = |shown: &str| {
         let (root, base) = (context.roots.main().path(), context.roots.base());
         match RelPath::parse(shown, &RelPath::root()) {
@@ -133,5 +139,9 @@ fn paths(context: &Context, records: &Value) -> String {
             _ => root.join(shown).display().to_string(),
         }
     };
-    files.filter_map(|file| file["path"].as_str()).map(|path| from_here(path) + "\n").collect()
+    let mut paths: Vec<&str> = files.filter_map(|file| file["path"].as_str()).collect();
+    // Several similar definitions may be in one file.
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(*path));
+    paths.into_iter().map(|path| from_here(path) + "\n").collect()
 }

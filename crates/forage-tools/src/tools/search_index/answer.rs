@@ -118,6 +118,8 @@ impl RankAnswer<'_> {
                 false => places.iter().map(RankedPlace::root_path).collect(),
             },
             files: std::mem::take(&mut page.files),
+            like: None,
+            similar: Vec::new(),
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: is_provisional,

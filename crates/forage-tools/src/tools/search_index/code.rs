@@ -240,7 +240,7 @@ fn cut(
 }
 
 /// Formats the name of a definition, preceded by those of the definitions around it.
-fn names_of(outline: &FileOutline, at: usize, redactor: &mut OutputRedactor<'_>) -> String {
+pub(super) fn names_of(outline: &FileOutline, at: usize, redactor: &mut OutputRedactor<'_>) -> String {
     let mut names = display_text(&outline.qualified(at).join(" > ")).into_owned();
     redactor.text(&mut names);
     clip(&names, limits::CODE_NAME_BYTES)
@@ -274,7 +274,7 @@ fn outline(
 
 /// Formats a line for display, with its indentation. Of a very long line, which is probably generated, we
 /// show the part with the most informative word.
-fn shown_line(line: &str, words: &QueryWords) -> String {
+pub(super) fn shown_line(line: &str, words: &QueryWords) -> String {
     let max = limits::CODE_LINE_BYTES;
     if line.len() <= max {
         return sanitize_line(line).into_owned();

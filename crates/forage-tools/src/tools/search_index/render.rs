@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::{
     CutDefinition, EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition,
+    similar,
 };
 use crate::head::Counts;
 use crate::lines::fit_steps;
@@ -55,6 +56,9 @@ impl Render for RankResponse {
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
+        if response.like.is_some() {
+            return similar::render(outcome, budget);
+        }
         let notes = notes(outcome, None);
         if response.files.is_empty() {
             return Rendered::without_files(with_notes(no_results(response, &outcome.names), &notes), false);
@@ -222,7 +226,7 @@ fn body(response: &RankResponse, detail: IndexDetail) -> String {
 }
 
 /// Prefix of each line that is not code.
-const HEAD: &str = "@@ ";
+pub(super) const HEAD: &str = "@@ ";
 
 fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
     let mut text = headline(response);
@@ -284,14 +288,14 @@ fn further(file: &RankedFile, detail: IndexDetail) -> String {
 }
 
 /// Writes a line that comes from a file. We escape it if it could pass for the tool's own text.
-fn push_foreign(text: &mut String, line: &str) {
+pub(super) fn push_foreign(text: &mut String, line: &str) {
     let escape = if line.starts_with(HEAD) || is_like_a_note(line) { "\\" } else { "" };
     let _ = writeln!(text, "{escape}{line}");
 }
 
 /// Formats a path that precedes the tool's own text. We quote the path if that text could seem to be a part
 /// of it.
-fn head_path(path: &str) -> Cow<'_, str> {
+pub(super) fn head_path(path: &str) -> Cow<'_, str> {
     match path.contains(' ') && !path.starts_with('"') {
         true => Cow::Owned(format!("\"{path}\"")),
         false => Cow::Borrowed(path),
@@ -299,7 +303,7 @@ fn head_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Formats a name for the tool's own text, quoted unless it is plain.
-fn shown_name(name: &str) -> String {
+pub(super) fn shown_name(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
     if is_plain { name.to_owned() } else { quoted_name(name) }
 }

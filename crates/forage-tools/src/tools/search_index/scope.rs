@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::{Globs, RelPath, Root};
+use forage_fs::{Globs, RelPath, Root, WalkOptions};
 use forage_rank::{FileHit, RankIndex, Ranking, known_language, language_of, search_all};
 
 use super::RankRequest;
@@ -62,7 +62,8 @@ pub(super) struct RankedRoots<'a> {
 
 impl RankScope {
     pub(super) fn new(context: &Context, request: &RankRequest) -> Result<Self, ToolError> {
-        if request.query.trim().is_empty() {
+        let has_code = request.like.as_deref().is_some_and(|like| !like.trim().is_empty());
+        if request.query.trim().is_empty() && !has_code {
             let problem = "it is empty; say what you are looking for, in words or names";
             return Err(ToolError::argument("query", problem));
         }
@@ -318,6 +319,12 @@ impl RankedRoots<'_> {
 }
 
 impl RankedPlace {
+    /// Returns the options for a walk over the files of this place.
+    pub(super) fn walk_options(&self) -> WalkOptions {
+        let options = WalkOptions { only: self.only.clone(), ..self.context.walk_options() };
+        self.context.known_to_index(&self.root, options)
+    }
+
     pub(super) fn allows(&self, path: &str) -> bool {
         self.chosen(path) == Some(true)
     }
