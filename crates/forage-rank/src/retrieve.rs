@@ -725,8 +725,8 @@ impl FileCandidate {
 }
 
 impl FileHits {
-    /// Adds a file to those that have all phrases, or to those of which this is unknown. Returns true if it
-    /// has them.
+    /// Counts a file that has all phrases, or that may have them where we did not read. Returns true if it has
+    /// them.
     fn count(&self, query: &RankQuery, matching: &mut usize, unknown: &mut usize) -> bool {
         let has = query.phrases.iter().all(|phrase| self.has_phrase(phrase));
         *matching += usize::from(has);

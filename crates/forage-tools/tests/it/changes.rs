@@ -251,7 +251,10 @@ fn names_are_found_alike_at_any_revision() {
     }
     tree.write("src/[id].rs", "");
     std::fs::remove_dir_all(tree.root().join(".hidden")).unwrap();
-    std::fs::remove_file(tree.root().join("debug.log")).unwrap();
+    // The working tree is listed without hidden files.
+    for hidden in ["debug.log", ".gitignore"] {
+        std::fs::remove_file(tree.root().join(hidden)).unwrap();
+    }
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Many"]);
     let context = tree.context();
