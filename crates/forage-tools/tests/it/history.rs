@@ -316,7 +316,7 @@ fn history_refuses_unknown_revisions() {
         let refused = refusal(&context, "search_history", request);
         assert!(refused.starts_with("`path`: ") && refused.contains(part), "{refused}");
     }
-    for path in ["nowhere", "a:", "docs/none.md:12"] {
+    for path in ["nowhere", "docs/none.md:12"] {
         let found = answer(&context, "search_history", json!({"path": path}));
         assert!(!found.found && found.text.contains("no commit has"), "{}", found.text);
     }

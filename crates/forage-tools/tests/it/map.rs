@@ -176,7 +176,7 @@ fn map_says_that_it_is_cut() {
 #[test]
 fn map_records_have_whole_names() {
     let tree = Tree::new();
-    let name = format!("Long{}Name", "Very".repeat(20));
+    let name = format!("Long{}Name", "Very".repeat(14));
     tree.write("src/a.rs", format!("pub struct {name};\n"));
     tree.write("src/b.rs", format!("fn b(it: {name}) {{}}\n"));
     let found = answer(&tree.context(), "list_directory", json!({"tokens": 1_000}));
