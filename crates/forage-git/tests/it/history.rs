@@ -490,8 +490,9 @@ fn history_that_is_stopped_goes_on() {
     let query = HistoryQuery { from: head, paths: &[], filter, skip: 0, max_lines: 1 };
     let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(report.end, HistoryEnd::Stopped);
-    // Commits without texts come first.
-    assert!(report.looked > 0 && report.oldest.map(|oldest| oldest.0) == ids.nth(report.looked as usize - 1));
+    // Commits without texts may come first.
+    let last = report.looked.checked_sub(1).and_then(|last| ids.nth(last as usize));
+    assert_eq!(report.oldest.map(|oldest| oldest.0), last);
     // A call without any time leaves no commit out.
     let report = repository.history(&HistoryQuery { skip: 5, ..query }, &mut |_| ControlFlow::Continue(()));
     let report = report.unwrap();
