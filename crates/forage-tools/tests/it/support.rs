@@ -202,8 +202,6 @@ pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
         ("list_directory", json!({"path": path, "max_depth": 5, "include_ignored": true})),
         ("read_file", json!({"path": path})),
         ("search_index", json!({"query": NEEDLE, "path": path, "explain": true})),
-        ("search_index", json!({"like": format!("{path}:1-9")})),
-        ("search_index", json!({"like": "fn a(b: C) -> D {\n    e(b, f)\n}\n", "path": path})),
         ("keyword_search", json!({"query": "where is it", "search_terms": [NEEDLE]})),
         ("Search", json!({"pattern": NEEDLE, "path": path})),
         (
