@@ -177,6 +177,8 @@ export interface CallVerdict {
   otherReadings?: Array<string>;
   /** The best files of the ranking for the words of the pattern. */
   rankedFirst?: Array<string>;
+  /** Places in dependencies that define the name in the pattern. */
+  inDependencies?: Array<string>;
   /** Files that were not read, by reason. */
   unread?: Record<string, number>;
 }
@@ -229,7 +231,7 @@ export interface CompanionFile {
   changedFile: string;
   /** Commits that changed both. */
   both: number;
-  /** Commits that changed `changed_file`. */
+  /** Commits that changed `changedFile`. */
   commits: number;
 }
 
@@ -263,7 +265,7 @@ export interface FoundChange {
   change: string;
   /** Below the root, after the change. */
   path: string;
-  /** The path that a renamed file had. */
+  /** The path that a renamed file had, or the file from which the definition was moved. */
   oldPath?: string | null;
   /** Number of matching lines that were removed. */
   removed: number;
@@ -715,6 +717,34 @@ export interface SearchText {
   bytes?: string | null;
 }
 
+/** A definition that is similar to the given code. */
+export interface SimilarCode {
+  /** Its file, below the root. */
+  path: string;
+  /** The bytes of the path in base64, if `path` is quoted. */
+  pathBytes?: string | null;
+  /** Its first line, from 1. */
+  startLine: number;
+  /** Its last line. */
+  endLine: number;
+  /** Its name, preceded by those of the definitions around it (`A > b`). */
+  symbol: string;
+  /** Its kind, such as `struct`. */
+  kind: string;
+  /** 1 if it has all runs of tokens and all words of the given code and its length, 0 if it has none. */
+  similarity: number;
+  /** Lines of the given code without blank lines, comments and lines of punctuation. */
+  givenLines: number;
+  /** Number of these that it has too, apart from names, numbers and strings. */
+  alikeLines: number;
+  /** Number of these that it has unchanged. */
+  equalLines: number;
+  /** The rarest names that both have. */
+  names?: Array<string>;
+  /** Its lines, within the tokens for code. */
+  code?: RankedCode | null;
+}
+
 /** A match within a line. */
 export interface Submatch {
   /** The first byte of the match in the line. */
@@ -767,18 +797,20 @@ export interface UnshownDefinition {
 
 export interface RankArguments {
   /** The question, or names. */
-  query: string;
+  query?: string;
+  /** Finds definitions similar to "path#name" or to pasted code. */
+  like?: string;
   /** Directory or file to search (default: the project root). */
   path?: string;
-  /** Globs that choose files: "*.py", "src/**\/*.rs", "!tests/**". */
+  /** Globs: "*.py", "src/**\/*.rs", "!tests/**". */
   filePattern?: string | ReadonlyArray<string>;
   /** Only files changed since "HEAD" (uncommitted), "main..." or in "A..B". */
   changed?: string;
   /** Languages of the files, such as "rust" (default: all). */
   languages?: ReadonlyArray<string>;
-  /** Files to return, 1 to 100 (default: 10; with code up to 20). */
+  /** Files to return, 1 to 100 (default: 10 to 20). */
   maxResults?: number;
-  /** Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0: files and lines alone. */
+  /** Tokens of code, up to 32000 (default: what helps, at most 4000); 0: files and lines alone. */
   codeTokens?: number;
   /** Say which rules ranked each file. */
   explain?: boolean;
@@ -798,6 +830,10 @@ export interface RankRecords {
   roots?: Array<string>;
   /** The best first. */
   files: Array<RankedFile>;
+  /** `like`, as the caller wrote it. */
+  like?: string | null;
+  /** With `like`: the most similar definitions, in place of `files`. */
+  similar?: Array<SimilarCode>;
   /** Files that match a part of the query. */
   matchingFiles: number;
   /** Files in the index. */
@@ -1590,7 +1626,7 @@ export declare class Workspace {
    * for (const file of ranked) console.log(file.path, file.score);
    * ```
    */
-  rank(given: RankArguments, options?: CallOptions): Promise<RankAnswer>;
+  rank(given?: RankArguments, options?: CallOptions): Promise<RankAnswer>;
   /**
    * Finds the lines that match a regular expression, grouped by file.
    *

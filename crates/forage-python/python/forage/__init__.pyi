@@ -118,6 +118,7 @@ __all__ = [
     "SearchIndexError",
     "SearchRecord",
     "SearchText",
+    "SimilarCode",
     "Submatch",
     "TelemetryEvent",
     "TermRecord",
@@ -270,6 +271,9 @@ class CallVerdict(Record):
     def ranked_first(self) -> builtins.list[str] | None:
         """The best files of the ranking for the words of the pattern."""
     @property
+    def in_dependencies(self) -> builtins.list[str] | None:
+        """Places in dependencies that define the name in the pattern."""
+    @property
     def unread(self) -> dict[str, int] | None:
         """Files that were not read, by reason."""
 
@@ -376,7 +380,7 @@ class FoundChange(Record):
         """Below the root, after the change."""
     @property
     def old_path(self) -> str | None:
-        """The path that a renamed file had."""
+        """The path that a renamed file had, or the file from which the definition was moved."""
     @property
     def removed(self) -> int:
         """Number of matching lines that were removed."""
@@ -954,6 +958,45 @@ class SearchText(Record):
     def bytes(self) -> str | None:
         """The bytes in base64, if `text` differs from them."""
 
+class SimilarCode(Record):
+    """A definition that is similar to the given code."""
+    @property
+    def path(self) -> str:
+        """Its file, below the root."""
+    @property
+    def path_bytes(self) -> str | None:
+        """The bytes of the path in base64, if `path` is quoted."""
+    @property
+    def start_line(self) -> int:
+        """Its first line, from 1."""
+    @property
+    def end_line(self) -> int:
+        """Its last line."""
+    @property
+    def symbol(self) -> str:
+        """Its name, preceded by those of the definitions around it (`A > b`)."""
+    @property
+    def kind(self) -> str:
+        """Its kind, such as `struct`."""
+    @property
+    def similarity(self) -> float:
+        """1 if it has all runs of tokens and all words of the given code and its length, 0 if it has none."""
+    @property
+    def given_lines(self) -> int:
+        """Lines of the given code without blank lines, comments and lines of punctuation."""
+    @property
+    def alike_lines(self) -> int:
+        """Number of these that it has too, apart from names, numbers and strings."""
+    @property
+    def equal_lines(self) -> int:
+        """Number of these that it has unchanged."""
+    @property
+    def names(self) -> builtins.list[str] | None:
+        """The rarest names that both have."""
+    @property
+    def code(self) -> RankedCode | None:
+        """Its lines, within the tokens for code."""
+
 class Submatch(Record):
     """A match within a line."""
     @property
@@ -1041,6 +1084,12 @@ class RankAnswer(Answer):
     @property
     def files(self) -> builtins.list[RankedFile]:
         """The best first."""
+    @property
+    def like(self) -> str | None:
+        """`like`, as the caller wrote it."""
+    @property
+    def similar(self) -> builtins.list[SimilarCode] | None:
+        """With `like`: the most similar definitions, in place of `files`."""
     @property
     def matching_files(self) -> int:
         """Files that match a part of the query."""
@@ -1142,6 +1191,12 @@ class RankAnswerOfRoot(Record):
     @property
     def files(self) -> builtins.list[RankedFile]:
         """The best first."""
+    @property
+    def like(self) -> str | None:
+        """`like`, as the caller wrote it."""
+    @property
+    def similar(self) -> builtins.list[SimilarCode] | None:
+        """With `like`: the most similar definitions, in place of `files`."""
     @property
     def matching_files(self) -> int:
         """Files that match a part of the query."""
@@ -2373,7 +2428,7 @@ class Workspace(_Opened):
     def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer: ...
     def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked: ...
     def build_index(self) -> None: ...
-    def rank(self, query: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, languages: Sequence[str] | None = None, max_results: int | None = None, code_tokens: int | None = None, explain: bool | None = None, history: bool | None = None, cursor: str | None = None) -> RankAnswer:
+    def rank(self, query: str | None = None, path: str | None = None, *, like: str | None = None, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, languages: Sequence[str] | None = None, max_results: int | None = None, code_tokens: int | None = None, explain: bool | None = None, history: bool | None = None, cursor: str | None = None) -> RankAnswer:
         """Ranks the files that answer a question, with the code that helps most.
 
         Takes a question, names or the text of a bug report, and needs no model. In the query, "quoted
@@ -2383,12 +2438,13 @@ class Workspace(_Opened):
         Args:
             query: The question, or names.
             path: Directory or file to search (default: the project root).
-            file_pattern: Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
+            like: Finds definitions similar to "path#name" or to pasted code.
+            file_pattern: Globs: "*.py", "src/**/*.rs", "!tests/**".
             changed: Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
             languages: Languages of the files, such as "rust" (default: all).
-            max_results: Files to return, 1 to 100 (default: 10; with code up to 20).
-            code_tokens: Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0:
-                files and lines alone.
+            max_results: Files to return, 1 to 100 (default: 10 to 20).
+            code_tokens: Tokens of code, up to 32000 (default: what helps, at most 4000); 0: files and lines
+                alone.
             explain: Say which rules ranked each file.
             history: Use the messages of the project's commits (default: true).
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
@@ -2617,7 +2673,7 @@ class AsyncWorkspace(_Opened):
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer: ...
     async def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked: ...
     async def build_index(self) -> None: ...
-    async def rank(self, query: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, languages: Sequence[str] | None = None, max_results: int | None = None, code_tokens: int | None = None, explain: bool | None = None, history: bool | None = None, cursor: str | None = None) -> RankAnswer:
+    async def rank(self, query: str | None = None, path: str | None = None, *, like: str | None = None, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, languages: Sequence[str] | None = None, max_results: int | None = None, code_tokens: int | None = None, explain: bool | None = None, history: bool | None = None, cursor: str | None = None) -> RankAnswer:
         """Ranks the files that answer a question, with the code that helps most.
 
         Takes a question, names or the text of a bug report, and needs no model. In the query, "quoted
@@ -2627,12 +2683,13 @@ class AsyncWorkspace(_Opened):
         Args:
             query: The question, or names.
             path: Directory or file to search (default: the project root).
-            file_pattern: Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
+            like: Finds definitions similar to "path#name" or to pasted code.
+            file_pattern: Globs: "*.py", "src/**/*.rs", "!tests/**".
             changed: Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
             languages: Languages of the files, such as "rust" (default: all).
-            max_results: Files to return, 1 to 100 (default: 10; with code up to 20).
-            code_tokens: Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0:
-                files and lines alone.
+            max_results: Files to return, 1 to 100 (default: 10 to 20).
+            code_tokens: Tokens of code, up to 32000 (default: what helps, at most 4000); 0: files and lines
+                alone.
             explain: Say which rules ranked each file.
             history: Use the messages of the project's commits (default: true).
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
