@@ -112,7 +112,7 @@ impl Lexer {
         let is_attribute = rest.starts_with(b"#[") && self.row.has(SyntaxQuirk::Attributes);
         let is_comment = |start: &&str| rest.starts_with(start.as_bytes()) && !is_attribute;
         let end = || memchr::memchr(b'\n', rest).map_or(bytes.len(), |feed| at + feed);
-        self.row.line_comments.iter().any(|start| is_comment(&start)).then(end)
+        self.row.line_comments.iter().any(is_comment).then(end)
     }
 
     /// Returns the kind and the end of the token at a position.

@@ -62,7 +62,7 @@ fn similar_code_is_found_by_symbol_lines_and_text() {
     {
         let answer = answer(&tree.context(), "search_index", json!({"like": like}));
         let records = answer.records().clone();
-        assert_eq!(found(&records), [expected.clone()], "{like}: {}", answer.text);
+        assert_eq!(found(&records), std::slice::from_ref(&expected), "{like}: {}", answer.text);
         assert_eq!(records["files_searched"], 3, "{like}");
     }
     let answer = answer(&tree.context(), "search_index", json!({"like": SEND}));

@@ -91,7 +91,7 @@ impl GivenCode {
         let path = String::from_utf8_lossy(source.path.as_bytes());
         let piece = CodePiece::from_file(&path, &text, Some(lines.clone())).ok_or_else(too_short)?;
         // At another revision, the definition itself may be what the caller looks for.
-        let place = source.stored.is_none().then(|| (source.root, source.path, lines));
+        let place = source.stored.is_none().then_some((source.root, source.path, lines));
         Ok(Self { piece, place })
     }
 
