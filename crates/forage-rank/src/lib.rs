@@ -14,7 +14,7 @@
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let index = RankIndex::in_memory()?;
 //! let effort = UpdateEffort { threads: 2, ..UpdateEffort::default() };
-//! // Nobody else writes an index in memory.
+//! // No other process can write to an index in memory.
 //! update(&index, &root, None, &effort, || Ok(()))?;
 //! let ranking = search(&index, &RankedSearch::new("where is a file cut into chunks at definitions", 3))?;
 //! assert!(ranking.files[0].path.starts_with("chunk"), "{}", ranking.files[0].path);

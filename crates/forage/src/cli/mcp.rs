@@ -441,7 +441,7 @@ impl McpWorkspace for Directories {
                 },
             )?;
         context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;
-        // Packages from private repositories are none of a restricted caller's roots.
+        // Some packages are private, and a caller with restricted rights must not read these.
         context.dependencies = context.dependencies.filter(|_| restricted.is_none());
         context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
         context.observers = self.observers.clone();
