@@ -117,16 +117,7 @@ impl Context {
         }
         let (packages, lists) = self.packages(stores, named);
         let (package, others) = chosen(packages, named, &lists).map_err(refused)?;
-        let shown = package.shown();
-        let (parent, start, directory) = match package.sources {
-            Sources::Directory(parent, directory) => (parent, RelPath::root(), directory),
-            Sources::File(parent, file) => {
-                let name = RelPath::root().join(file.file_name());
-                (parent, name, file.parent().unwrap_or_else(RelPath::root))
-            }
-            Sources::Missing(problem) => return Err(refused(problem)),
-        };
-        let root = parent.open_below(&directory, shown)?;
+        let (root, start) = package.open()?;
         let mut context = self.clone();
         context.roots = context.roots.with(Arc::clone(&root));
         context.notices.extend(others);
@@ -224,16 +215,7 @@ pub(crate) fn defining(context: &Context, pattern: &str, budget: &PatternBudget,
         if places.len() == limits::DEPENDENCY_DEFINITIONS || stop.check().is_some() {
             break;
         }
-        let shown = package.shown();
-        let (parent, directory, start) = match package.sources {
-            Sources::Directory(parent, directory) => (parent, directory, RelPath::root()),
-            Sources::File(parent, file) => {
-                let name = RelPath::root().join(file.file_name());
-                (parent, file.parent().unwrap_or_else(RelPath::root), name)
-            }
-            Sources::Missing(_) => continue,
-        };
-        let Ok(root) = parent.open_below(&directory, shown) else { continue };
+        let Ok((root, start)) = package.open() else { continue };
         let scan = ScanOptions {
             max_file_matches: 1,
             line_bytes: Some(limits::GREP_LINE_CHARACTERS),
@@ -264,26 +246,43 @@ fn defined_name(pattern: &str) -> Option<&str> {
 }
 
 impl Package {
-    /// Formats the package as callers name it.
-    fn shown(&self) -> String {
-        match &self.version {
+    /// Opens the sources as a root that is named like the package. Also returns the directory or the only
+    /// file of the package below this root.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the sources are not on this disk, or can't be opened.
+    fn open(&self) -> Result<(Arc<Root>, RelPath), ToolError> {
+        let shown = match &self.version {
             Some(version) => format!("{DEPENDENCY}{}@{version}", self.name),
             None => format!("{DEPENDENCY}{}", self.name),
+        };
+        match &self.sources {
+            Sources::Directory(parent, directory) => {
+                Ok((parent.open_below(directory, shown)?, RelPath::root()))
+            }
+            Sources::File(parent, file) => {
+                let directory = file.parent().unwrap_or_else(RelPath::root);
+                let start = RelPath::root().join(file.file_name());
+                Ok((parent.open_below(&directory, shown)?, start))
+            }
+            Sources::Missing(problem) => Err(ToolError::argument("path", problem.clone())),
         }
     }
 }
 
 impl DependencyPlace {
     fn target(&self) -> Result<PathTarget, ToolError> {
-        // Answers show the only file of a package below the package.
-        let name = self.start.display();
-        if !self.start.is_root() && (self.rest.is_empty() || self.rest == *name) {
+        if self.rest.is_empty() {
             return Ok(PathTarget::new(Arc::clone(&self.root), self.start.clone()));
         }
-        if !self.start.is_root() && !self.rest.starts_with(&*name) {
-            return Err(OpenError::NotFound { path: self.text.clone() }.into());
+        let target = PathTarget::below(&self.root, &self.rest)?;
+        // The directory of a package with a single file also contains other packages.
+        let is_outside = !self.start.is_root() && (target.path != self.start || target.globs.is_some());
+        match is_outside {
+            true => Err(OpenError::NotFound { path: self.text.clone() }.into()),
+            false => Ok(target),
         }
-        PathTarget::below(&self.root, &self.rest)
     }
 }
 

@@ -213,7 +213,13 @@ fn packages_of_python_are_found_by_distribution_and_by_module() {
     }
     let read = answer(&context, "read_file", json!({"path": "dep:six@1.16.0/six.py"}));
     assert_eq!(read.records()["lines"][0], "def b(text): pass");
-    refusal(&context, "read_file", json!({"path": "dep:six@1.16.0/secret.py"}));
+    for path in ["secret.py", "six.py/../secret.py", "./secret.py", "*.py", "six.py/../yaml/__init__.py"] {
+        for tool in ["read_file", "list_directory"] {
+            let text = refusal(&context, tool, json!({"path": format!("dep:six/{path}")}));
+            assert!(!text.contains(CANARY), "{path}: {text}");
+        }
+        refusal(&context, "grep_search", json!({"path": format!("dep:six/{path}"), "pattern": "."}));
+    }
 }
 
 #[test]
