@@ -49,7 +49,13 @@ fn the_lines_are_those_of_ripgrep() {
         select(vec!["", "a", r"\n", ".*", ".*?", "x+", r"\s+", "$"]),
         select(vec!["", "b", r"\n"]),
     );
-    let patterns = parts.prop_map(|(first, second, third)| [first, second, third].concat());
+    // ripgrep 15 looks for the next match in the rest of the text alone, so its `^` matches wherever the last
+    // match ended, even within a line.
+    let patterns = parts
+        .prop_map(|(first, second, third)| [first, second, third].concat())
+        .prop_filter("ripgrep matches `^` within a line", |pattern| {
+            ![r"^\nb", r"^\s+b"].contains(&pattern.as_str())
+        });
     let config = ProptestConfig { cases: 150, ..ProptestConfig::default() };
     proptest!(config, |(
         text in "([ab x]{0,4}\n){0,12}[ab]{0,2}",
@@ -64,6 +70,20 @@ fn the_lines_are_those_of_ripgrep() {
         let request = json!({"pattern": pattern, "multiline": true, "invert_match": invert, "max_results": max});
         prop_assert_eq!(ours(&tree, request), expected, "{:?} in {:?}", pattern, text);
     });
+}
+
+/// The `^` after a match that ends within a line matches at the start of the next line, and not where that
+/// match ended.
+#[test]
+fn line_starts_are_those_of_the_whole_text() {
+    let tree = Tree::new();
+    for (text, expected) in [(" b\nb\n", vec![1]), ("\n\nb\nb", vec![1, 2, 3]), (" b\n b\n", vec![1, 2])] {
+        tree.write("a.txt", text);
+        for pattern in [r"^\s+b", r"^[ \n]+b"] {
+            let request = json!({"pattern": pattern, "multiline": true});
+            assert_eq!(ours(&tree, request), expected, "{pattern:?} in {text:?}");
+        }
+    }
 }
 
 #[test]
