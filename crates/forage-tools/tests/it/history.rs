@@ -1,8 +1,8 @@
 //! `search_history` beyond its page: equality with git, pages, secrets and confinement.
 
-use std::process::Command;
 use std::time::Duration;
 
+use forage_fuzz::peers;
 use forage_tools::Context;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -32,9 +32,8 @@ fn repository_of(commits: usize) -> Tree {
 
 /// The subjects of `git log`, one per line.
 fn log(tree: &Tree, arguments: &[&str]) -> Vec<String> {
-    let mut command = Command::new("git");
-    command.current_dir(tree.root()).args(["log", "--format=%s", "--no-patch"]).args(arguments);
-    let output = command.env_clear().env("PATH", std::env::var("PATH").unwrap()).output().unwrap();
+    let log = ["log", "--format=%s", "--no-patch"];
+    let output = peers::git(tree.root()).args(log).args(arguments).output().unwrap();
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
