@@ -13,7 +13,7 @@ mod tokens;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use self::tokens::{Lexer, Token, TokenKind, hash, mixed, words};
@@ -257,14 +257,18 @@ impl CodePiece {
             }
         }
         found.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.definition.cmp(&b.definition)));
-        let mut kept: Vec<SimilarDefinition> = Vec::new();
-        for mut next in found {
-            if !kept.iter().any(|better| next.overlaps(better.start_line..=better.end_line)) {
-                self.explain(&mut next, weights, &file);
-                kept.push(next);
+        // Ends of the kept definitions by their first lines. Generated files have tens of thousands.
+        let mut ends: BTreeMap<u32, u32> = BTreeMap::new();
+        found.retain(|next| {
+            let before = ends.range(..=next.end_line).next_back();
+            let is_alone = before.is_none_or(|(_, end)| *end < next.start_line);
+            if is_alone {
+                ends.insert(next.start_line, next.end_line);
             }
-        }
-        kept
+            is_alone
+        });
+        found.iter_mut().take(limits::SIMILAR_EXPLAINED).for_each(|it| self.explain(it, weights, &file));
+        found
     }
 
     /// Counts the lines and names that a definition has in common with the piece.
@@ -546,11 +550,5 @@ impl SimilarDefinition {
             names: Vec::new(),
             features,
         }
-    }
-
-    /// Returns true if it has a line in a range.
-    #[must_use]
-    pub fn overlaps(&self, lines: RangeInclusive<u32>) -> bool {
-        self.start_line <= *lines.end() && *lines.start() <= self.end_line
     }
 }

@@ -620,6 +620,8 @@ pub const SIMILAR_DEFINITIONS: u64 = 5;
 /// Share of a call's time for scanning all files for similar code. The rest is for the definitions of the best
 /// ones, which take a few tenths of a second.
 pub const SIMILAR_SCAN_SHARE: f64 = 0.7;
+/// The share after which no further definitions are compared. The rest is for reading those that were found.
+pub const SIMILAR_COMPARE_SHARE: f64 = 0.9;
 
 /// Maximum bytes of a file that is scanned for similar code. Larger files are seldom written by people, and each
 /// thread reads one as a whole.

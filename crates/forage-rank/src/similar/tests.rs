@@ -230,3 +230,18 @@ fn a_copy_in_the_definition_around_the_piece_is_found() {
     let names: Vec<&str> = found.iter().map(|it| outline.definitions[it.definition].name.as_str()).collect();
     assert_eq!(names, ["other"]);
 }
+
+/// Comparing each pair of definitions took seconds for a generated file.
+#[test]
+fn only_the_best_of_many_definitions_are_explained() {
+    let text: String = (0..5_000).map(|at| format!("def f{at}(a, b): return a + b * c(a, b)\n")).collect();
+    let line = "def g(a, b): return a + b * c(a, b)\n";
+    let piece = CodePiece::from_text(line, Some("python")).unwrap();
+    let mut scanned = ScannedFiles::default();
+    scanned.add("f.py", &piece.scan("f.py", &text));
+    let best = scanned.best(&piece, limits::SIMILAR_FILES);
+    let outline = outline("f.py", &text, &Stop::never());
+    let found = piece.compare(&best.weights, ("f.py", text.as_str()), &outline, None);
+    let explained = found.iter().filter(|it| it.alike_lines == 1).count();
+    assert_eq!((found.len(), explained), (5_000, limits::SIMILAR_EXPLAINED));
+}

@@ -11,7 +11,8 @@ use forage_fs::{
     WalkStep, decode, walk,
 };
 use forage_rank::{
-    BestFiles, CodePiece, FileOutline, QueryWords, ScannedFile, ScannedFiles, SimilarDefinition, model_tokens,
+    BestFiles, CodePiece, Definition, FileOutline, QueryWords, ScannedFile, ScannedFiles, SimilarDefinition,
+    model_tokens,
 };
 use forage_redact::RedactionReport;
 use schemars::JsonSchema;
@@ -158,7 +159,8 @@ pub(super) fn run(
     let stop = context.stop.within(context.timeout);
     let given = GivenCode::new(context, request, like, &stop)?;
     let plan = RankPlan::new(context, &RankRequest { query: String::new(), ..request.clone() })?;
-    let search = SimilarSearch { context, plan: &plan, given: &given, stop };
+    let comparing = stop.within(context.timeout.mul_f64(limits::SIMILAR_COMPARE_SHARE));
+    let search = SimilarSearch { context, plan: &plan, given: &given, comparing, stop };
     let (files, reports) = search.scan()?;
     let compared = files.files();
     let ComparedDefinitions { found, all, other_files, is_whole } = search.compare(files);
@@ -213,6 +215,8 @@ struct SimilarSearch<'a> {
     context: &'a Context,
     plan: &'a RankPlan<'a>,
     given: &'a GivenCode,
+    /// Ends before the call does, so that there is time to read what was found.
+    comparing: Stop,
     stop: Stop,
 }
 
@@ -294,8 +298,8 @@ impl SimilarSearch<'_> {
             files.best(piece, forage_rank::limits::SIMILAR_FILES.max(limit));
         let threads = self.context.walk_options().thread_count();
         let compared = map_in_threads(files, threads, |file| {
-            let Some((path, text, outline)) = self.read(&file) else {
-                return (Vec::new(), self.stop.check().is_none());
+            let Some((path, text, outline)) = self.read(&file, &self.comparing) else {
+                return (Vec::new(), self.comparing.check().is_none());
             };
             let excluded = self.given.lines_in(&self.place(&file).root, &file.1);
             let found = piece.compare(&weights, (&path, &text), &outline, excluded);
@@ -316,14 +320,15 @@ impl SimilarSearch<'_> {
     }
 
     /// Reads a file, if it still exists and there is time.
-    fn read(&self, file: &PlacedFile) -> Option<(String, String, Arc<FileOutline>)> {
-        if self.stop.check().is_some() {
+    fn read(&self, file: &PlacedFile, stop: &Stop) -> Option<(String, String, Arc<FileOutline>)> {
+        if stop.check().is_some() {
             return None;
         }
-        let (text, ..) = whole_text(&self.place(file).root, &file.1, &self.stop).ok()?;
+        let (text, ..) = whole_text(&self.place(file).root, &file.1, stop).ok()?;
         let path = String::from_utf8_lossy(file.1.as_bytes()).into_owned();
-        let outline = self.context.outlines.outline(&path, &text, &self.stop);
-        Some((path, text.into_text(), outline))
+        let outline = self.context.outlines.outline(&path, &text, stop);
+        // An outline that was cut short has other definitions.
+        stop.check().is_none().then(|| (path, text.into_text(), outline))
     }
 
     /// Builds the records, with code within the budget.
@@ -338,8 +343,12 @@ impl SimilarSearch<'_> {
         };
         let mut records = Vec::new();
         for (file, found) in found {
-            let Some((_, text, outline)) = self.read(file) else { continue };
-            let Some(definition) = outline.definitions.get(found.definition) else { continue };
+            let Some((_, text, outline)) = self.read(file, &self.stop) else { continue };
+            let definition = outline.definitions.get(found.definition);
+            // The file may have changed in the meantime.
+            let is_same =
+                |it: &&Definition| (it.start_line, it.end_line) == (found.start_line, found.end_line);
+            let Some(definition) = definition.filter(is_same) else { continue };
             let (mut path, path_bytes) = redactor.path(&file.1);
             self.place(file).name(&mut path);
             let mut names = found.names.clone();
