@@ -255,4 +255,5 @@ fn a_line_of_code_is_code() {
     let refused = |like: &str| refusal(&context, "search_index", json!({"like": like}));
     assert!(refused("src/none.rs#sum").contains("src/none.rs#sum does not exist"));
     assert!(refused(" ").starts_with("`like`: it is empty"), "{}", refused(" "));
+    assert!(refused("src/client.rs:999").contains("no definition contains this line"));
 }
