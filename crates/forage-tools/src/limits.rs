@@ -412,8 +412,8 @@ pub const DEPENDENCY_PROJECTS: usize = 500;
 /// Maximum number of names that we read of a directory when we look for a dependency. Large stores of
 /// packages have some ten thousand.
 pub const DEPENDENCY_NAMES: usize = 50_000;
-/// Maximum bytes of a lock file or manifest. The lock files of large projects have 2 MB. What we keep of one may
-/// take ten times its size.
+/// Maximum bytes of a lock file or manifest. The lock files of large projects have 2 MB. The packages in one may
+/// take ten times its size in memory.
 pub const DEPENDENCY_LIST_BYTES: usize = 8 << 20;
 
 /// Time limit for finding the dependencies that define a name without matches in the project.

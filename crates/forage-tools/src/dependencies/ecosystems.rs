@@ -242,7 +242,7 @@ struct NodePackage {
     version: Option<String>,
 }
 
-/// What the manifest of a Node project depends on.
+/// The dependencies in the manifest of a Node project.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct NodeProject {
