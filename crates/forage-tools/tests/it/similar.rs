@@ -238,11 +238,11 @@ fn a_script_without_an_extension_is_compared() {
     let tree = tree();
     let text = "def total(prices, tax):\n    result = 0\n    for price in prices:\n        result += price * (1 + tax)\n    return round(result, 2)\n";
     tree.write("src/total.py", text);
-    tree.write("bin/total", format!("#!/usr/bin/env python3\n{text}"));
+    tree.write("bin/total", format!("#!/usr/bin/env python3\n\n{text}"));
     tree.write("bin/other", text);
     let answer = answer(&tree.context(), "search_index", json!({"like": "src/total.py#total"}));
     let found = found(&answer.records().clone());
-    assert_eq!(found, [("bin/total".to_owned(), 2, 6, "total".to_owned())], "{}", answer.text);
+    assert_eq!(found, [("bin/total".to_owned(), 3, 7, "total".to_owned())], "{}", answer.text);
 }
 
 #[test]
