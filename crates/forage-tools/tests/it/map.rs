@@ -79,6 +79,20 @@ fn map_of_an_empty_directory() {
     );
 }
 
+/// A directory that the index leaves out is not an empty one.
+#[test]
+fn map_of_an_ignored_directory_says_so() {
+    let tree = tree();
+    tree.write(".ignore", "build\n");
+    tree.write("build/made.rs", "pub struct Made;\n");
+    let context = tree.context();
+    let found = answer(&context, "list_directory", json!({"path": "build", "tokens": 200}));
+    let warning = "no file of this directory is in the index; list it without `tokens`";
+    assert!(!found.found && found.text.contains(warning), "{}", found.text);
+    let docs = text(&context, json!({"path": "docs", "tokens": 200}));
+    assert!(!docs.contains(warning), "{docs}");
+}
+
 #[test]
 fn map_refuses_what_makes_no_sense() {
     let tree = tree();

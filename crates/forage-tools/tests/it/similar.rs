@@ -213,3 +213,47 @@ fn comparison_ends_at_the_deadline() {
     context.stop.cancel();
     assert!(call(&context, "search_index", json!({"like": SEND})).is_err());
 }
+
+/// Neither a limit nor the number of compared files may make copies look fewer.
+#[test]
+fn similar_definitions_that_are_not_shown_are_counted() {
+    let tree = tree();
+    (0..70).for_each(|number| drop(tree.write(format!("copies/{number}.rs"), renamed())));
+    let context = tree.context();
+    let few = answer(&context, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
+    // The file of the given code is one of the 60 that are compared.
+    let head = "5 of 59 definitions similar to `src/client.rs#send`, of 73 files compared";
+    assert!(few.text.starts_with(head), "{}", few.text);
+    let warning = "12 more files may have definitions that are as similar; narrow `path`";
+    assert!(few.text.contains(warning), "{}", few.text);
+    let all = json!({"like": "src/client.rs#send", "code_tokens": 0, "limit": 100});
+    let all = answer(&context, "search_index", all);
+    assert!(all.text.starts_with("71 definitions similar to `src/client.rs#send`"), "{}", all.text);
+    assert!(!all.text.contains("more files"), "{}", all.text);
+    assert_eq!(all.records()["similar_count"], 71);
+}
+
+#[test]
+fn a_script_without_an_extension_is_compared() {
+    let tree = tree();
+    let text = "def total(prices, tax):\n    result = 0\n    for price in prices:\n        result += price * (1 + tax)\n    return round(result, 2)\n";
+    tree.write("src/total.py", text);
+    tree.write("bin/total", format!("#!/usr/bin/env python3\n\n{text}"));
+    tree.write("bin/other", text);
+    let answer = answer(&tree.context(), "search_index", json!({"like": "src/total.py#total"}));
+    let found = found(&answer.records().clone());
+    assert_eq!(found, [("bin/total".to_owned(), 3, 7, "total".to_owned())], "{}", answer.text);
+}
+
+#[test]
+fn a_line_of_code_is_code() {
+    let tree = tree();
+    let context = tree.context();
+    let line = "fn sum(all: &[u64]) -> u64 { let mut sum = 0; for one in all { sum += one; } sum }";
+    let answer = answer(&context, "search_index", json!({"like": line, "languages": ["rust"]}));
+    assert_eq!(found(&answer.records().clone())[0].0, "src/sum.rs", "{}", answer.text);
+    let refused = |like: &str| refusal(&context, "search_index", json!({"like": like}));
+    assert!(refused("src/none.rs#sum").contains("src/none.rs#sum does not exist"));
+    assert!(refused(" ").starts_with("`like`: it is empty"), "{}", refused(" "));
+    assert!(refused("src/client.rs:999").contains("no definition contains this line"));
+}

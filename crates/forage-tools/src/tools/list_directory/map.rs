@@ -145,7 +145,7 @@ impl<'a> MapTool<'a> {
     pub(super) fn run(
         self,
         (root, start): (&Arc<Root>, &RelPath),
-        warnings: Vec<String>,
+        mut warnings: Vec<String>,
     ) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let context = self.context;
         // The index has resolved paths.
@@ -191,6 +191,11 @@ impl<'a> MapTool<'a> {
         let fits = |parts| max_model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
         map.truncate(largest(map.parts(), fits));
         let found = map.files > 0;
+        let is_empty = || root.names(&start, 1).is_ok_and(|names| names.is_empty());
+        if !found && map.other_files == 0 && !is_empty() {
+            let tokens = context.names.argument(ListDirectory::NAME, "tokens");
+            warnings.push(format!("no file of this directory is in the index; list it without `{tokens}`"));
+        }
         let mut response = ListResponse::new(&start);
         response.entry_count = map.files;
         response.map = Some(map);
