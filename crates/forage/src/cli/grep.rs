@@ -342,18 +342,7 @@ impl<'a> LineSearch<'a> {
     /// Searches the files of another revision.
     fn revision(&mut self, files: &RevisionFiles) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
-        if arguments.changed.range().is_some() {
-            bail!("--changed and --since apply to the working tree; leave them out for another revision");
-        }
         let (root, start) = files.place();
-        if arguments.max_depth.is_some() {
-            bail!(
-                "--max-depth is for files of the working tree; -g GLOB chooses files of another revision by name"
-            );
-        }
-        if !arguments.types.0.is_empty() {
-            bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
-        }
         let options = self.revision_options(root, start)?;
         let (texts, stop) = (files.texts(), &self.context.stop);
         let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
@@ -448,6 +437,17 @@ impl<'a> LineSearch<'a> {
     /// choose among them instead of overriding ignore rules.
     fn revision_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
         let arguments = self.style.arguments;
+        if arguments.changed.range().is_some() {
+            bail!("--changed and --since apply to the working tree; leave them out for another revision");
+        }
+        if arguments.max_depth.is_some() {
+            bail!(
+                "--max-depth is for files of the working tree; -g GLOB chooses files of another revision by name"
+            );
+        }
+        if !arguments.types.0.is_empty() {
+            bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
+        }
         let mut options = self.walk_options(root, start)?;
         let is_exclusion = |glob: &String| glob.starts_with('!');
         options.only = match options.globs.take() {
