@@ -360,12 +360,13 @@ fn has_part(directory: &Path, part: &str) -> bool {
 }
 
 #[test]
-fn architecture_names_parts_that_exist() {
+fn architecture_names_every_crate_and_parts_that_exist() {
     let text = text_of("ARCHITECTURE.md");
     let table = text.lines().skip_while(|line| !line.starts_with("| crate | main parts |")).skip(2);
-    let mut count = 0;
+    let (mut count, mut crates) = (0, Vec::new());
     for row in table.take_while(|line| line.starts_with('|')) {
         let names = |cell| row.split('|').nth(cell).unwrap_or_default().split('`').skip(1).step_by(2);
+        crates.extend(names(1));
         // Some rows name programs, too.
         for part in names(2).filter(|part| !["rg", "ugrep"].contains(part)) {
             let is_there = names(1).any(|name| has_part(&workspace(&format!("crates/{name}/src")), part));
@@ -374,6 +375,10 @@ fn architecture_names_parts_that_exist() {
         }
     }
     assert!(count > 60, "{count}");
+    for entry in std::fs::read_dir(workspace("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(crates.contains(&name.as_str()), "{name}");
+    }
 }
 
 /// The pages in `tests/requirements`. Each has a table of requirements (`| id | what must hold | tests |`).
