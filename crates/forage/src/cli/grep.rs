@@ -136,17 +136,13 @@ fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Resul
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
     let mut context =
         session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
-    // Like ripgrep, we have no time limit unless the user sets one.
     for path in &places {
         let named = context.with_dependency(Some(path));
         let named = named.map_err(|error| session::for_people(GrepSearch::NAME, error, &context.names))?;
-        if let Some(with_dependency) = named {
-            context = with_dependency;
-        }
+        context = named.unwrap_or(context);
     }
-    for notice in &context.notices {
-        output.note(notice);
-    }
+    context.notices.iter().for_each(|notice| output.note(notice));
+    // Like ripgrep, we have no time limit unless the user sets one.
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
     }
