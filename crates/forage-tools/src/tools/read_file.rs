@@ -230,7 +230,11 @@ pub(super) fn named_code(
             let path = String::from_utf8_lossy(source.path.as_bytes());
             let outline = context.outlines.outline(&path, &text, stop);
             let around = outline.innermost(number(*lines.start())).map(|at| &outline.definitions[at]);
-            around.map(|definition| definition.start_line..=definition.end_line)
+            let definition = around.ok_or_else(|| {
+                let problem = format!("no definition has line {}; give `path:FIRST-LAST`", lines.start());
+                ToolError::argument("path", problem)
+            })?;
+            Some(definition.start_line..=definition.end_line)
         }
         (None, Some(lines)) => Some(number(*lines.start())..=number(*lines.end())),
         (None, None) => None,

@@ -7,7 +7,7 @@ use forage_tools::Context;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, context_at, refusal};
+use crate::support::{Tree, answer, call, context_at, context_of, refusal};
 
 fn subjects(records: &Value) -> Vec<String> {
     let commits = records["commits"].as_array().unwrap();
@@ -285,9 +285,7 @@ fn history_shows_the_line_of_a_submodule() {
 fn history_of_roots_without_a_repository() {
     let (tree, bare) = (repository(), Tree::new());
     bare.write("a.txt", "a\n");
-    let roots = [&bare, &tree].map(|tree| context_at(&tree.root(), forage_fs::SecretPolicy::standard(&[])));
-    let roots = roots.iter().map(|context| context.roots.main().clone()).collect();
-    let context = Context::new(forage_fs::Roots::new(roots, forage_fs::RelPath::root()).unwrap());
+    let context = context_of(&[&bare, &tree]);
     let request = json!({"pattern": "call\\(5\\)"});
     let found = answer(&context, "search_history", request.clone());
     assert!(found.found && found.text.contains(" Change 25\n"), "{}", found.text);
@@ -385,7 +383,7 @@ fn history_stays_below_the_root() {
     let worktree = Tree::new();
     let at = worktree.root().join("linked");
     tree.git(&["worktree", "add", "-q", at.to_str().unwrap(), "-b", "other"]);
-    let context = crate::support::context_at(&at, forage_fs::SecretPolicy::standard(&[]));
+    let context = context_at(&at, forage_fs::SecretPolicy::standard(&[]));
     let refused = call(&context, "search_history", json!({"pattern": "needle"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
     // A link to objects that are outside gives nothing of them.

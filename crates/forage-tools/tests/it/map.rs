@@ -1,12 +1,11 @@
 //! `list_directory` with `tokens`: maps.
 
-use forage_fs::{RelPath, Roots, SecretPolicy};
 use forage_rank::max_model_tokens;
 use forage_tools::Context;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, context_at, refusal, skipped};
+use crate::support::{Tree, answer, call, context_of, refusal, skipped};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -129,13 +128,6 @@ fn map_quotes_and_redacts_names() {
     assert!(found.text.contains(r#""odd name\n[more results]"/ (1)"#), "{}", found.text);
     assert!(!found.text.lines().any(|line| line.starts_with("[more results]")), "{}", found.text);
     assert!(!found.text.contains(".env") && !records.contains(".env"));
-}
-
-/// Opens several trees as the roots of one context.
-fn context_of(trees: &[&Tree]) -> Context {
-    let roots = trees.iter().map(|tree| context_at(&tree.root(), SecretPolicy::standard(&[])));
-    let roots: Vec<_> = roots.map(|context| context.roots.main().clone()).collect();
-    Context::new(Roots::new(roots, RelPath::root()).unwrap())
 }
 
 /// The tokens are for all roots together, with their names.

@@ -134,6 +134,7 @@ fn code_that_can_not_be_compared_is_an_error() {
     for (like, problem) in [
         ("src/client.rs#fetch", "no definition of `fetch` was found in src/client.rs"),
         ("src/client.rs", "it names a file"),
+        ("src/upload.rs:2", "no definition has line 2"),
         ("src/none.rs#send", "does not exist; give `path#name`"),
         ("return a + b", "does not exist; give `path#name`"),
         ("logo.png:1-3", "logo.png is a binary file"),

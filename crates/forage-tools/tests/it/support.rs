@@ -120,6 +120,12 @@ pub(crate) fn context_at(root: &Path, secrets: SecretPolicy) -> Context {
     context
 }
 
+/// Opens several trees as the roots of one context.
+pub(crate) fn context_of(trees: &[&Tree]) -> Context {
+    let roots = trees.iter().map(|tree| Arc::clone(tree.context().roots.main())).collect();
+    Context { roots: Roots::new(roots, RelPath::root()).unwrap(), ..trees[0].context() }
+}
+
 pub(crate) fn call(context: &Context, tool: &str, request: Value) -> Result<Answer, ToolError> {
     find(tool)?.call(context, request)
 }
