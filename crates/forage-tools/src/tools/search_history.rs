@@ -97,6 +97,9 @@ pub struct HistoryResponse {
     pub continued: bool,
     #[serde(skip)]
     is_plain_text: bool,
+    /// True if no page follows, although commits that can't be read may be missing.
+    #[serde(skip)]
+    is_last: bool,
     #[serde(skip)]
     pages: HistoryPages,
 }
@@ -468,7 +471,8 @@ impl<'a> HistoryCall<'a> {
         report: &HistoryReport,
         hidden: RedactionReport,
     ) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let is_whole = report.end == HistoryEnd::Whole && report.broken == 0;
+        let is_last = report.end == HistoryEnd::Whole;
+        let is_whole = is_last && report.broken == 0;
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
         let no_path = (is_whole && is_of_path && !report.has_paths)
@@ -488,6 +492,7 @@ impl<'a> HistoryCall<'a> {
                 complete: is_whole,
                 continued: self.skip > 0 || self.begun > 0,
                 is_plain_text: fixed_strings == Some(true),
+                is_last,
                 pages: self.pages,
             },
             found,
@@ -498,7 +503,8 @@ impl<'a> HistoryCall<'a> {
             HistoryEnd::Stopped => self.stop.check().map(Limit::from),
             HistoryEnd::Limit => Some(Limit::Entries),
         };
-        if !is_whole {
+        // A commit that can't be read ends its line of the history on every page, so a cursor would lead back here.
+        if !is_last {
             // A call without the time to get back to a commit that was begun must not skip its rest.
             let begun = if report.looked == self.skip { self.begun } else { 0 };
             outcome.next_cursor = Some(self.pages.cursor(report.looked, begun));

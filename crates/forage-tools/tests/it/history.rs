@@ -266,6 +266,27 @@ fn history_pages_go_on_after_new_commits() {
     }
 }
 
+/// A history that ends at a commit that can't be read has no further page. A cursor would lead back to it for ever.
+#[test]
+fn history_of_a_damaged_repository_has_a_last_page() {
+    let tree = repository_of(6);
+    let id = log(&tree, &["-1", "--format=%H", "HEAD~3"]).remove(0);
+    std::fs::remove_file(tree.root().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let mut request = json!({"path": "src", "max_results": 1});
+    let first = answer(&tree.context(), "search_history", request.clone());
+    assert_eq!(subjects(first.records()), ["Change 5"]);
+    request["cursor"] = first.records()["next_cursor"].clone();
+    let last = answer(&tree.context(), "search_history", request);
+    assert_eq!(subjects(last.records()), ["Change 4"]);
+    assert_eq!((&last.records()["next_cursor"], &last.records()["complete"]), (&Value::Null, &json!(false)));
+    assert!(last.text.starts_with("1 more commit changed src (newest first):\n"), "{}", last.text);
+    assert!(
+        last.text.contains("1 commit of the history can't be read, so it is not complete"),
+        "{}",
+        last.text
+    );
+}
+
 #[test]
 fn history_shows_the_line_of_a_submodule() {
     let tree = Tree::new();
