@@ -19,7 +19,8 @@ use crate::tree::FileMode;
 /// The two states to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The working tree with a commit, as `git diff REV` does, plus untracked files.
+    /// The working tree with a commit, as `git diff REV` does, plus untracked files. `working tree` means
+    /// `HEAD`, unless a branch or a tag has that name.
     WorkingTree(String),
     /// A commit with the common ancestor of two, as `git diff A...B` does.
     MergeBase(String, String),
@@ -40,11 +41,13 @@ impl Comparison {
         if let Some((one, other)) = text.split_once("..") {
             return Self::Commits(or_head(one), or_head(other));
         }
-        match text.to_ascii_lowercase().as_str() {
-            "working tree" | "working-tree" | "worktree" => Self::WorkingTree("HEAD".to_owned()),
-            _ => Self::WorkingTree(or_head(text)),
-        }
+        Self::WorkingTree(or_head(text))
     }
+}
+
+/// Returns true for a text that means the working tree if no branch or tag has this name.
+fn is_working_tree(text: &str) -> bool {
+    ["working tree", "working-tree", "worktree"].iter().any(|name| text.eq_ignore_ascii_case(name))
 }
 
 /// How a file has changed.
@@ -160,7 +163,10 @@ impl Repository {
     /// too many changes, or if the call had to end.
     pub fn changes(&mut self, comparison: &Comparison) -> Result<ChangeSet, RevisionError> {
         let (before, after) = match comparison {
-            Comparison::WorkingTree(revision) => (self.resolve(revision)?, None),
+            Comparison::WorkingTree(revision) => match self.resolve(revision) {
+                Err(RevisionError::Unknown(_)) if is_working_tree(revision) => (self.resolve("HEAD")?, None),
+                found => (found?, None),
+            },
             Comparison::Commits(one, other) => (self.resolve(one)?, Some(self.resolve(other)?)),
             Comparison::MergeBase(one, other) => {
                 let (left, right) = (self.resolve(one)?, self.resolve(other)?);

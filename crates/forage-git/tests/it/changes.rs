@@ -296,6 +296,25 @@ fn changes_of_files_with_conflicts() {
     assert_eq!(of_kind(&found.files, false), BTreeSet::from([('U', None, None, "a".to_owned())]));
 }
 
+/// Regression test: a branch of this name was compared as if it were `HEAD`.
+#[test]
+fn branch_called_worktree_is_a_revision() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a", "one\n");
+    commit(at, "First");
+    let files = |range: &str| {
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        of_kind(&repository.changes(&Comparison::parse(range)).unwrap().files, false)
+    };
+    git(at, &["branch", "worktree"]);
+    write(at, "a", "two\n");
+    commit(at, "Second");
+    assert_eq!(files("worktree"), BTreeSet::from([('M', None, None, "a".to_owned())]));
+    assert_eq!(files("working tree"), BTreeSet::new());
+}
+
 #[test]
 fn changes_leave_nested_repositories_and_submodules_out() {
     let directory = tempfile::tempdir().unwrap();
