@@ -1,5 +1,5 @@
-//! The few settings of a repository that we need: the upstream of a branch, and whether git records the
-//! permission to execute. We do not read files that `.git/config` includes.
+//! The few settings of a repository that we need: the upstream of a branch, whether git records the permission
+//! to execute, and whether it replaces objects. We do not read files that `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
 
@@ -69,10 +69,18 @@ impl GitConfig {
 
     /// Returns true unless this repository does not record the permission to execute.
     pub(crate) fn records_modes(&self) -> bool {
-        !self
-            .all("core", "filemode")
-            .next()
-            .is_some_and(|value| matches!(value, "false" | "no" | "off" | "0"))
+        !self.is_off("filemode")
+    }
+
+    /// Returns true unless replaced objects are read as they were.
+    pub(crate) fn replaces_objects(&self) -> bool {
+        !self.is_off("usereplacerefs")
+    }
+
+    /// Returns true if a key of the section `core` is set to false.
+    fn is_off(&self, key: &str) -> bool {
+        let value = self.all("core", key).next().map(str::to_ascii_lowercase);
+        value.is_some_and(|value| matches!(value.as_str(), "" | "false" | "no" | "off" | "0"))
     }
 }
 
@@ -106,7 +114,8 @@ mod tests {
         assert_eq!(config.upstream("own").as_deref(), Some("refs/heads/main"));
         assert_eq!(config.upstream("main"), None);
         assert!(!config.records_modes());
-        assert!(GitConfig::parse("").records_modes());
+        assert!(GitConfig::parse("").records_modes() && config.replaces_objects());
+        assert!(!GitConfig::parse("[core]\nuseReplaceRefs = False\n").replaces_objects());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::inflate::{Inflater, inflate};
 use crate::limits;
 use crate::pack::{ObjectKind, Pack, PackedKind};
 use crate::refs;
+use crate::substitutes::Substitutes;
 use crate::tree::{TreeEntries, TreeEntryKind, below, differences};
 
 /// An object with its type.
@@ -30,7 +31,7 @@ type PackPlace = (usize, u64);
 pub struct HistoryState {
     /// The commit that is checked out.
     pub head: ObjectId,
-    /// A hash of the commits at which a shallow clone ends.
+    /// A hash of the commits at which a shallow clone ends, and of replaced objects.
     pub ends: u64,
 }
 
@@ -48,6 +49,7 @@ pub struct Repository {
     last: usize,
     /// The commits of a shallow clone whose parents are missing.
     shallow: BTreeSet<ObjectId>,
+    substitutes: Substitutes,
     /// True if some objects may be in another repository.
     is_shared: bool,
     inflater: Inflater,
@@ -74,7 +76,7 @@ pub(crate) fn read_small(root: &Root, path: &RelPath, max: usize) -> Result<Vec<
 }
 
 impl Repository {
-    /// Reads the state that determines the history of a root. This opens two or three small files.
+    /// Reads the state that determines the history of a root. This opens a few small files.
     ///
     /// # Errors
     ///
@@ -82,7 +84,7 @@ impl Repository {
     pub fn state_of(root: &Root) -> Result<HistoryState, HistoryError> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
-        Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
+        Ok(HistoryState { head, ends: ends(&shallow(root, &git)?, &Substitutes::read(root, &git)) })
     }
 
     /// Computes a hash of the names of the packs. As long as it is unchanged, an object that was in no pack
@@ -109,6 +111,7 @@ impl Repository {
         let names = pack_names(root, &directory)?;
         let packs = packs(root, &directory, &names, head.as_bytes().len());
         let shallow = shallow(root, &git)?;
+        let substitutes = Substitutes::read(root, &git);
         let is_shared = root.locate(&objects.join(b"info").join(b"alternates")).is_ok();
         Ok(Self {
             root: Arc::clone(root),
@@ -119,6 +122,7 @@ impl Repository {
             names: hash_of(names.iter().map(Vec::as_slice)),
             last: 0,
             shallow,
+            substitutes,
             is_shared,
             inflater: Inflater::default(),
             kept: HashMap::new(),
@@ -136,7 +140,7 @@ impl Repository {
     /// The state of the history when the repository was opened.
     #[must_use]
     pub fn state(&self) -> HistoryState {
-        HistoryState { head: self.head, ends: hash_of(self.shallow.iter().map(ObjectId::as_bytes)) }
+        HistoryState { head: self.head, ends: ends(&self.shallow, &self.substitutes) }
     }
 
     /// The value of [`Repository::packs_of`] when the repository was opened.
@@ -153,6 +157,9 @@ impl Repository {
     pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
         let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
+        if let Some(parents) = self.substitutes.parents(id) {
+            commit.parents = parents.to_vec();
+        }
         let is_named_alike = |other: &ObjectId| other.as_bytes().len() == id.as_bytes().len();
         if !commit.parents.iter().all(is_named_alike) {
             return Err(ObjectError::Damaged(*id));
@@ -318,11 +325,12 @@ impl Repository {
         }
     }
 
-    /// Reads an object of any type.
+    /// Reads an object of any type. If it is replaced, this reads the replacement.
     pub(crate) fn any_object(&mut self, id: &ObjectId) -> Result<Object, ObjectError> {
         if self.stop.check().is_some() {
             return Err(ObjectError::Stopped);
         }
+        let id = &self.substitutes.object(id);
         let object = self.packed(id).and_then(|found| match found {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
@@ -455,6 +463,11 @@ fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, HistoryErro
         Err(OpenError::NotFound { .. }) => Ok(BTreeSet::new()),
         Err(error) => Err(HistoryError::Unreadable(error.to_string())),
     }
+}
+
+/// Computes a hash of everything but the newest commit that determines a history.
+fn ends(shallow: &BTreeSet<ObjectId>, substitutes: &Substitutes) -> u64 {
+    hash_of(shallow.iter().chain(substitutes.ids()).map(ObjectId::as_bytes))
 }
 
 /// Computes a hash of the names of objects or files, each with a terminator.
