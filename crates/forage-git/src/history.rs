@@ -345,8 +345,8 @@ impl HistorySearch<'_> {
                 sides.insert((is_after, file.path.clone()), signature);
             }
         }
-        // A rename can only matter if both of its files have matches.
-        if is_in == [true, true] {
+        // A file with matches may have been renamed. In most commits none was added or deleted.
+        if is_in != [false, false] {
             report.without_renames += u64::from(!repository.find_renames(&mut files));
         }
         let mut found = Vec::new();
