@@ -148,7 +148,8 @@ pub struct ChangeSet {
     pub before: ObjectId,
     /// The commit it is compared with; `None` for the working tree.
     pub after: Option<ObjectId>,
-    /// False if there were too many pairs, or too little time, to find all renames of edited files.
+    /// False if there were too many pairs, or too little time, to find all renames of edited files, or if a file
+    /// could not be read, e.g. because it is too large.
     pub has_all_renames: bool,
     /// False if there are more untracked files than these.
     pub has_all_untracked: bool,
@@ -229,9 +230,12 @@ impl Repository {
         let before: Vec<RenameSide<'_>> = deleted.iter().map(side).collect();
         let after: Vec<RenameSide<'_>> = added.iter().map(side).collect();
         let stop = self.stop().within(limits::RENAME_TIME);
+        let mut is_unread = false;
         let mut read = |is_added: bool, number: usize| {
             let side = if is_added { &after[number] } else { &before[number] };
-            self.read_version(side.path, side.id)
+            let content = self.read_version(side.path, side.id);
+            is_unread |= content.is_none() && !self.is_secret(side.path);
+            content
         };
         let (found, is_whole) = RenameSearch::new(&before, &after, &mut read, &stop).run();
         let mut is_gone = vec![false; files.len()];
@@ -246,7 +250,7 @@ impl Repository {
         }
         let mut gone = is_gone.into_iter();
         files.retain(|_| !gone.next().unwrap_or(false));
-        is_whole
+        is_whole && !is_unread
     }
 
     /// Returns true for a file that may hold secrets, so that we must not read it.

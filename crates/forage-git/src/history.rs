@@ -127,7 +127,7 @@ pub struct HistoryReport {
     pub unread: u64,
     /// The files that may hold secrets. They were not read.
     pub secret: BTreeSet<Vec<u8>>,
-    /// Number of commits with too many files to find all renames.
+    /// Number of commits with too many or too large files to find all renames.
     pub without_renames: u64,
     /// A commit that took most of the time of this call and was not finished. It was left out.
     pub left_out: Option<ObjectId>,

@@ -94,8 +94,10 @@ impl ChangedFiles {
 
     /// Describes the limits that cut the change set.
     pub(crate) fn incomplete(&self) -> impl Iterator<Item = String> {
-        let renames = (!self.set.has_all_renames)
-            .then(|| "too many files were added and deleted to find all renames of edited files".to_owned());
+        let renames = (!self.set.has_all_renames).then(|| {
+            "too many or too large files were added and deleted to find all renames of edited files"
+                .to_owned()
+        });
         let untracked = (!self.set.has_all_untracked)
             .then(|| "there are more untracked files than are listed".to_owned());
         renames.into_iter().chain(untracked)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use forage_base::{Stop, map_in_threads};
-use forage_git::{ChangeKind, Comparison, FileChange, Repository, RevisionError};
+use forage_git::{ChangeKind, Comparison, FileChange, Repository, RevisionError, limits};
 use tempfile::TempDir;
 
 use super::{commit, git, root, write};
@@ -357,6 +357,29 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("HEAD^{tree}"), RevisionError::Unsupported("HEAD^{tree}".to_owned()));
     assert_eq!(refused("config"), RevisionError::Unknown("config".to_owned()));
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
+}
+
+/// Regression test: a renamed file that is too large to be compared was added and deleted, without a note.
+#[test]
+fn renames_of_large_edited_files_are_unknown() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let text = "a line of a large file\n".repeat(limits::OBJECT_BYTES / 20);
+    write(at, "large.txt", &text);
+    commit(at, "First");
+    git(at, &["mv", "large.txt", "same.txt"]);
+    commit(at, "Same content");
+    git(at, &["mv", "same.txt", "edited.txt"]);
+    write(at, "edited.txt", &format!("{text}edited\n"));
+    commit(at, "Edited content");
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let mut changes = |range: &str| {
+        let found = repository.changes(&Comparison::parse(range)).unwrap();
+        (found.files.iter().map(|file| file.kind.letter()).collect::<String>(), found.has_all_renames)
+    };
+    assert_eq!(changes("HEAD~2..HEAD~1"), ("R".to_owned(), true));
+    assert_eq!(changes("HEAD~1..HEAD"), ("AD".to_owned(), false));
 }
 
 /// A partial clone may lack the older version of a file.

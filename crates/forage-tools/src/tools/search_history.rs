@@ -677,7 +677,9 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
     }
     if report.without_renames > 0 {
         let commits = count(report.without_renames, "commit");
-        notes.push(format!("{commits} changed too many files to find all renames of edited files"));
+        notes.push(format!(
+            "{commits} changed too many or too large files to find all renames of edited files"
+        ));
     }
     notes
 }
