@@ -83,6 +83,26 @@ fn changed_files_are_searched_as_they_are_now() {
     assert!(text.contains("no file has changed (`HEAD`)"), "{text}");
 }
 
+/// Regression test: files of a range that the working tree lacks were left out without a note.
+#[test]
+fn changed_files_that_are_not_there_are_counted() {
+    let tree = repository();
+    git(&tree, &["add", "-A"]);
+    let module = format!("160000,{},module", "1".repeat(40));
+    git(&tree, &["update-index", "--add", "--cacheinfo", &module]);
+    git(&tree, &["commit", "-q", "-m", "Module"]);
+    git(&tree, &["mv", "src/one.rs", "src/renamed.rs"]);
+    git(&tree, &["commit", "-q", "-m", "Rename"]);
+    let context = tree.context();
+    let text = |request: Value| answer(&context, "grep_search", request).text;
+    let absent = "1 changed file is not in the working tree, so it was not searched";
+    let module = "not searched, because it is another repository: 1 changed submodule";
+    let found = text(json!({ "pattern": "needle", "changed": "HEAD~2..HEAD~1" }));
+    assert!(found.contains(absent) && found.contains(module) && !found.contains("renamed.rs"), "{found}");
+    let found = text(json!({ "pattern": "needle", "changed": "HEAD~1..HEAD" }));
+    assert!(!found.contains(absent) && !found.contains(module) && found.contains("renamed.rs"), "{found}");
+}
+
 #[test]
 fn a_change_set_names_its_definitions_and_companions() {
     let tree = repository();
