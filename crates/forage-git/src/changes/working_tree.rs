@@ -151,7 +151,8 @@ impl Repository {
 
     /// Finds the files that are neither in the index nor ignored. The second value is true if these are all.
     fn untracked(&mut self, index: &GitIndex) -> Result<(Vec<FileChange>, bool), RevisionError> {
-        let options = WalkOptions { hidden: true, all_entries: true, ..WalkOptions::default() };
+        let options =
+            WalkOptions { hidden: true, all_entries: true, only_git_rules: true, ..WalkOptions::default() };
         let mut found: Vec<(RelPath, EntryKind)> = Vec::new();
         let root = Arc::clone(self.root());
         let report = walk(

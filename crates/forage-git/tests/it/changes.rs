@@ -277,6 +277,27 @@ fn changes_equal_those_of_git() {
     }
 }
 
+/// Regression test: an untracked file was missing if a rule for searches, which git does not know, excludes it.
+#[test]
+fn untracked_files_follow_only_the_rules_of_git() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, ".gitignore", "*.log\n");
+    write(at, ".ignore", "a.txt\n!a.log\n");
+    write(at, "below/.rgignore", "*\n");
+    commit(at, "First");
+    for path in ["a.txt", "a.log", "below/b.txt"] {
+        write(at, path, "new\n");
+    }
+    let untracked = git(at, &["ls-files", "-o", "--exclude-standard"]);
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let found = repository.changes(&Comparison::parse("HEAD")).unwrap().files;
+    let found: Vec<String> = found.iter().map(|file| String::from_utf8(file.path.clone()).unwrap()).collect();
+    assert_eq!(found, untracked.lines().collect::<Vec<_>>());
+    assert_eq!(found, ["a.txt", "below/b.txt"]);
+}
+
 #[test]
 fn changes_of_files_with_conflicts() {
     let directory = tempfile::tempdir().unwrap();
