@@ -17,8 +17,10 @@ pub(crate) struct IndexEntry {
     pub(crate) stat: IndexStat,
     /// 0, or the side (1 to 3) of a file with a conflict.
     pub(crate) stage: u8,
-    /// True if we need not look at the file in the working tree (`assume-unchanged` or `skip-worktree`).
+    /// True if we need not look at the file in the working tree (`assume-unchanged`).
     pub(crate) is_assumed: bool,
+    /// True if the file need not be in the working tree (`skip-worktree`).
+    pub(crate) is_skipped: bool,
     /// True if this was added with `git add -N`, which does not store the content.
     pub(crate) is_intended: bool,
 }
@@ -185,7 +187,8 @@ fn read_entry(
         id,
         stat: IndexStat { changed, modified, inode, size },
         stage: (flags >> 12 & 3) as u8,
-        is_assumed: flags & 0x8000 != 0 || more & 0x4000 != 0,
+        is_assumed: flags & 0x8000 != 0,
+        is_skipped: more & 0x4000 != 0,
         is_intended: more & 0x2000 != 0,
     })
 }

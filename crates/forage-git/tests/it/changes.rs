@@ -351,6 +351,69 @@ fn changes_leave_nested_repositories_and_submodules_out() {
     assert_eq!(repository.changes(&Comparison::parse("HEAD")).unwrap().files, []);
 }
 
+/// Compares the changes since the last commit with git, and returns their letters.
+fn letters_of_changes(at: &Path) -> String {
+    let expected = printed(&git(at, &["diff", "--name-status", "-M", "-z", "HEAD"]));
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let found = repository.changes(&Comparison::parse("HEAD")).unwrap();
+    assert_eq!(of_kind(&found.files, false), expected);
+    expected.iter().map(|line| line.0).collect()
+}
+
+/// Regression test: another commit of a submodule was no change, nor was a missing submodule.
+#[test]
+fn changes_name_submodules_at_another_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let module = at.join("module");
+    git(at, &["init", "-q", "-b", "main"]);
+    fs::create_dir(&module).unwrap();
+    git(&module, &["init", "-q", "-b", "main"]);
+    for text in ["one\n", "two\n"] {
+        write(&module, "b", text);
+        commit(&module, "Below");
+    }
+    write(at, "a", "one\n");
+    commit(at, "First");
+    assert_eq!(letters_of_changes(at), "");
+    git(&module, &["checkout", "-q", "HEAD~1"]);
+    assert_eq!(letters_of_changes(at), "M");
+    // This is where `git submodule` keeps the repository.
+    fs::create_dir_all(at.join(".git/modules")).unwrap();
+    fs::rename(module.join(".git"), at.join(".git/modules/module")).unwrap();
+    fs::write(module.join(".git"), "gitdir: ../.git/modules/module\n").unwrap();
+    assert_eq!(letters_of_changes(at), "M");
+    fs::remove_dir_all(&module).unwrap();
+    assert_eq!(letters_of_changes(at), "D");
+    // A submodule that is not checked out has an empty directory.
+    fs::create_dir(&module).unwrap();
+    assert_eq!(letters_of_changes(at), "");
+}
+
+/// Regression test: in a sparse checkout, a file that is there in spite of its patterns was not compared.
+#[test]
+fn skipped_files_count_in_a_sparse_checkout() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a/x", "one\n");
+    write(at, "b/x", "one\n");
+    commit(at, "First");
+    git(at, &["update-index", "--skip-worktree", "b/x"]);
+    write(at, "b/x", "other\n");
+    assert_eq!(letters_of_changes(at), "");
+    git(at, &["update-index", "--no-skip-worktree", "b/x"]);
+    git(at, &["checkout", "-q", "b/x"]);
+    for index in ["--no-sparse-index", "--sparse-index"] {
+        git(at, &["sparse-checkout", "set", index, "a"]);
+        assert!(!at.join("b/x").exists());
+        assert_eq!(letters_of_changes(at), "", "{index}");
+        write(at, "b/x", "other\n");
+        assert_eq!(letters_of_changes(at), "M", "{index}");
+        fs::remove_dir_all(at.join("b")).unwrap();
+    }
+}
+
 #[test]
 fn revisions_follow_upstreams_and_refuse_the_rest() {
     let directory = tempfile::tempdir().unwrap();
