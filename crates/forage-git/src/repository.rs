@@ -43,6 +43,8 @@ pub struct Repository {
     head: ObjectId,
     stop: Stop,
     packs: Vec<Pack>,
+    /// False if there are other packs, which were not opened.
+    has_all_packs: bool,
     /// A hash of the names of the packs.
     names: u64,
     /// The pack in which the last object was found.
@@ -109,7 +111,7 @@ impl Repository {
         let objects = git.join(b"objects");
         let directory = objects.join(b"pack");
         let names = pack_names(root, &directory)?;
-        let packs = packs(root, &directory, &names, head.as_bytes().len());
+        let (packs, has_all_packs) = packs(root, &directory, &names, head.as_bytes().len());
         let shallow = shallow(root, &git)?;
         let substitutes = Substitutes::read(root, &git);
         let is_shared = root.locate(&objects.join(b"info").join(b"alternates")).is_ok();
@@ -119,6 +121,7 @@ impl Repository {
             head,
             stop: stop.clone(),
             packs,
+            has_all_packs,
             names: hash_of(names.iter().map(Vec::as_slice)),
             last: 0,
             shallow,
@@ -335,7 +338,11 @@ impl Repository {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
         });
-        let missing = if self.is_shared { ObjectError::Shared(*id) } else { ObjectError::Missing(*id) };
+        let missing = match (self.is_shared, self.has_all_packs) {
+            (true, _) => ObjectError::Shared(*id),
+            (false, false) => ObjectError::Unopened(*id),
+            (false, true) => ObjectError::Missing(*id),
+        };
         object.map_err(|fault| fault.with_id(*id))?.ok_or(missing)
     }
 
@@ -491,16 +498,19 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, HistoryE
     Ok(names)
 }
 
-/// Opens the packs with these names. A pack that was removed, is incomplete or can't be opened is skipped, so
-/// its objects are missing.
-fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
-    let count = names.iter().filter(|name| name.ends_with(b".idx")).count().clamp(1, limits::PACKS) as u64;
+/// Opens the packs with these names. The second value is false if there are too many, or if one was removed, is
+/// incomplete or can't be opened, so that its objects are missing.
+fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> (Vec<Pack>, bool) {
+    let stems: Vec<&[u8]> = names.iter().filter_map(|name| name.strip_suffix(b".idx")).collect();
     // The limit applies to all indexes together.
-    let kept = limits::KEPT_INDEX_BYTES / count;
-    let stems = names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS);
+    let kept = limits::KEPT_INDEX_BYTES / stems.len().clamp(1, limits::PACKS) as u64;
     let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
-    let files = stems.filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
-    files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect()
+    let files =
+        stems.iter().take(limits::PACKS).filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
+    let packs: Vec<Pack> =
+        files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect();
+    let is_whole = packs.len() == stems.len();
+    (packs, is_whole)
 }
 
 /// Parses the header `KIND SIZE\0` of a loose object. Returns its type and the offset of its content.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
-use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry};
+use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry, limits};
 use tempfile::TempDir;
 
 #[cfg(unix)]
@@ -245,6 +245,21 @@ fn shared_clone_names_its_missing_objects() {
     // The advice of the message.
     git(clone.path(), &["repack", "-q", "-a", "-d"]);
     assert!(open().commit(&head).is_ok());
+}
+
+/// Regression test: an object of a pack over the limit was said to be missing.
+#[test]
+fn objects_of_further_packs_are_not_called_missing() {
+    let directory = repository("sha1");
+    let at = directory.path();
+    git(at, &["repack", "-q", "-a", "-d"]);
+    let open = || Repository::open(&root(at), &Stop::never()).unwrap();
+    let head = open().head();
+    assert!(open().commit(&head).is_ok());
+    for number in 0..limits::PACKS {
+        fs::write(at.join(".git/objects/pack").join(format!("a{number:02}.idx")), "").unwrap();
+    }
+    assert_eq!(open().commit(&head), Err(ObjectError::Unopened(head)));
 }
 
 #[test]
