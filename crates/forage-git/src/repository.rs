@@ -506,7 +506,7 @@ fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -
     let kept = limits::KEPT_INDEX_BYTES / stems.len().clamp(1, limits::PACKS) as u64;
     let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
     let files =
-        stems.iter().take(limits::PACKS).filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
+        stems.iter().take(limits::PACKS).filter_map(|&stem| open(stem, b".idx").zip(open(stem, b".pack")));
     let packs: Vec<Pack> =
         files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect();
     let is_whole = packs.len() == stems.len();
