@@ -228,6 +228,30 @@ fn files_of_another_revision_are_read_and_listed() {
     }
 }
 
+/// Regression test: a listing left them out, and reading one spoke of a pipe, a socket or a device.
+#[test]
+#[cfg(unix)]
+fn links_and_submodules_of_another_revision_are_named() {
+    let tree = repository();
+    tree.link("src", "linked");
+    git(&tree, &["add", "-A"]);
+    let module = format!("160000,{},module", "1".repeat(40));
+    git(&tree, &["update-index", "--add", "--cacheinfo", &module]);
+    git(&tree, &["commit", "-q", "-m", "Link and module"]);
+    let context = tree.context();
+    let text = answer(&context, "list_directory", json!({ "path": "ref:HEAD" })).text;
+    assert!(text.contains("linked -> src\n") && text.contains("module/ (a submodule)\n"), "{text}");
+    for (path, expected) in [
+        ("HEAD:linked", "HEAD:linked is a symbolic link to src; name the file that it leads to"),
+        ("HEAD:module", "HEAD:module is a submodule, so its files are in another repository"),
+    ] {
+        for tool in ["read_file", "list_directory"] {
+            let error = call(&context, tool, json!({ "path": path })).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
+
 /// Regression test: definitions of such a file were parsed without any limit at another revision.
 #[test]
 fn file_with_too_many_lines_is_refused_at_any_revision() {
