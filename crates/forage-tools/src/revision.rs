@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, SkipReason, display_path};
-use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, StoredEntry};
+use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry};
 use forage_search::{ReadStored, StoredTexts};
 
 use crate::context::Context;
@@ -49,11 +49,16 @@ impl Context {
             None if is_meant => (rest, ""),
             None => return None,
         };
-        // A single letter is a Windows drive.
-        if name.is_empty() || !is_meant && name.len() == 1 {
+        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
+        if name.is_empty() && is_meant {
+            let problem =
+                format!("`{REF}` has no revision; give one, as in `{REF}main` or `{REF}HEAD~3:src`");
+            return Some(Err(refused(problem)));
+        }
+        // On Windows, a single letter is a drive.
+        if !is_meant && (name.is_empty() || cfg!(windows) && name.len() == 1) {
             return None;
         }
-        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
         let root = Arc::clone(self.roots.main());
         let mut repository = match Repository::open(&root, &self.stop) {
             Ok(repository) => repository,
@@ -68,11 +73,24 @@ impl Context {
         let id = match repository.resolve(name) {
             Ok(id) => id,
             // Without the prefix, the text may be a path with a colon.
-            Err(error) => return is_meant.then(|| Err(refused(error.to_string()))),
+            Err(error) => {
+                let is_revision =
+                    is_meant || is_of_a_revision(&error, name) && is_like_a_revision(&root, name, path);
+                return is_revision.then(|| Err(refused(error.to_string())));
+            }
         };
         let path = RelPath::parse(if path.is_empty() { "." } else { path }, &RelPath::root());
         let path = path.map_err(|error| refused(error.to_string()));
         Some(path.map(|path| (root, path, Revision { id, name: name.to_owned() })))
+    }
+}
+
+/// Returns true for an error that only a revision can have, not a path with a colon.
+fn is_of_a_revision(error: &RevisionError, name: &str) -> bool {
+    match error {
+        RevisionError::Unknown(_) | RevisionError::Malformed(_) => name.contains(['~', '^']),
+        RevisionError::NoCommit(_) | RevisionError::Unreadable(_) => false,
+        _ => true,
     }
 }
 

@@ -228,6 +228,29 @@ fn files_of_another_revision_are_read_and_listed() {
     }
 }
 
+/// Regression test: a revision that can't be resolved was reported as a path that does not exist.
+#[test]
+fn problem_of_a_revision_is_not_a_missing_path() {
+    let tree = repository();
+    git(&tree, &["branch", "v"]);
+    let context = tree.context();
+    for (path, expected) in [
+        ("HEAD~99:src/one.rs", "there is no branch, tag or commit `HEAD~99`"),
+        ("HEAD@{1}:src/one.rs", "`HEAD@{1}` has a form that is not supported"),
+        ("0123456789012345678901234567890123456789:src/one.rs", "does not have the object 0123"),
+        ("ref:", "`ref:` has no revision; give one, as in `ref:main`"),
+        ("ref::/Change", "`ref:` has no revision"),
+        ("nowhere:src/one.rs", "nowhere:src/one.rs does not exist"),
+    ] {
+        let error = call(&context, "read_file", json!({ "path": path })).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    if cfg!(unix) {
+        let text = answer(&context, "read_file", json!({ "path": "v:src/two.rs" })).text;
+        assert!(text.contains("needle(2)"), "{text}");
+    }
+}
+
 /// Regression test: a listing left them out, and reading one spoke of a pipe, a socket or a device.
 #[test]
 #[cfg(unix)]
