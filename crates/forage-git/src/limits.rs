@@ -82,8 +82,8 @@ pub const LOOSE_NAMES: usize = 65_536;
 /// Maximum number of steps of a revision, such as `^2`.
 pub const REVISION_STEPS: usize = 64;
 
-/// Maximum number of tags of tags on the way to a commit.
-pub const TAGS: usize = 8;
+/// Maximum number of tags of tags on the way to a commit. Git has no limit.
+pub const TAGS: usize = 64;
 
 /// Maximum size in bytes of a repository's `config` file.
 pub const CONFIG_BYTES: usize = 1 << 20;

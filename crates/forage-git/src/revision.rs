@@ -125,7 +125,9 @@ impl Repository {
 
     /// Resolves a name: a whole id, a reference, the result of `git describe`, or the first digits of an id.
     fn named(&mut self, name: &str, shown: &str) -> Result<ObjectId, RevisionError> {
-        if let Some(id) = ObjectId::from_hex(name.as_bytes()) {
+        // 40 digits of a SHA-256 id are only its beginning.
+        let id = ObjectId::from_hex(name.as_bytes());
+        if let Some(id) = id.filter(|id| id.as_bytes().len() == self.id_bytes()) {
             return Ok(id);
         }
         if !name.is_empty() && refs::is_safe(name.as_bytes()) {

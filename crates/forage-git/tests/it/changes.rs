@@ -443,6 +443,25 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
 }
 
+/// 40 digits of a SHA-256 id are its beginning, and a tag may name a tag that names a tag, and so on.
+#[test]
+fn revisions_of_many_digits_and_tags_are_resolved() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main", "--object-format", "sha256"]);
+    commit(at, "First");
+    let id = git(at, &["rev-parse", "HEAD"]);
+    let id = id.trim();
+    git(at, &["tag", "-a", "-m", "tag", "v0", "HEAD"]);
+    for number in 1..12 {
+        git(at, &["tag", "-a", "-m", "tag", &format!("v{number}"), &format!("v{}", number - 1)]);
+    }
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    for name in [id, &id[..40], &id[..39], &id[..63], "v0", "v11"] {
+        assert_eq!(repository.resolve(name).map(|id| id.to_string()), Ok(id.to_owned()), "{name}");
+    }
+}
+
 /// Regression test: a renamed file that is too large to be compared was added and deleted, without a note.
 #[test]
 fn renames_of_large_edited_files_are_unknown() {
@@ -464,6 +483,26 @@ fn renames_of_large_edited_files_are_unknown() {
     };
     assert_eq!(changes("HEAD~2..HEAD~1"), ("R".to_owned(), true));
     assert_eq!(changes("HEAD~1..HEAD"), ("AD".to_owned(), false));
+}
+
+/// Regression test: a split index was called damaged if it replaces an entry of the shared one.
+#[test]
+fn split_index_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a", "one\n");
+    write(at, "b", "one\n");
+    commit(at, "First");
+    git(at, &["config", "splitIndex.maxPercentChange", "100"]);
+    git(at, &["update-index", "--split-index"]);
+    for text in ["one\n", "two\n"] {
+        write(at, "a", text);
+        git(at, &["add", "a"]);
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        let error = repository.changes(&Comparison::parse("HEAD")).unwrap_err().to_string();
+        assert!(error.contains("it is a split index"), "{error}");
+    }
 }
 
 /// A partial clone may lack the older version of a file.
