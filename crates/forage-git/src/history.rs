@@ -74,7 +74,7 @@ pub struct HistoryCommit {
     pub id: ObjectId,
     /// The commit time, in seconds since 1970.
     pub time: i64,
-    /// The message, with invalid UTF-8 replaced.
+    /// The message in UTF-8. Invalid bytes are replaced.
     pub message: String,
     /// The changed files that count.
     pub files: Vec<HistoryFile>,
