@@ -97,6 +97,9 @@ pub struct HistoryResponse {
     pub continued: bool,
     #[serde(skip)]
     is_plain_text: bool,
+    /// True if no commit has the path.
+    #[serde(skip)]
+    lacks_path: bool,
     /// True if no page follows, although commits that can't be read may be missing.
     #[serde(skip)]
     is_last: bool,
@@ -250,9 +253,34 @@ impl Tool for SearchHistory {
     }
 
     fn run(context: &Context, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let search = HistoryCall::new(context, request)?;
-        search.run()
+        let target = context.place(request.path.as_deref())?.without_globs(&context.names)?;
+        let stop = context.stop.within(context.timeout);
+        if let Some(literal) = literal_path(context, &request, &target) {
+            let literal = PathTarget::new(Arc::clone(&target.root), literal);
+            let found = HistoryCall::new(context, request.clone(), literal, &stop).and_then(HistoryCall::run);
+            match found {
+                // If a cursor fits, the first page has been about this path too.
+                Ok(outcome) if !outcome.response.lacks_path || request.cursor.is_some() => {
+                    return Ok(outcome);
+                }
+                Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        HistoryCall::new(context, request, target, &stop)?.run()
     }
+}
+
+/// Returns the path as it is written, if the working tree does not have it and a part of it was read as the
+/// path. A directory that is gone may have the name of the project, and the history must not be that of all
+/// files then.
+fn literal_path(context: &Context, request: &HistoryRequest, target: &PathTarget) -> Option<RelPath> {
+    if target.note.is_none() || target.lines.is_some() || target.revision.is_some() {
+        return None;
+    }
+    let (root, path) = context.roots.find(request.path.as_deref()?).ok()?;
+    let is_part = target.path.is_root() || path.as_bytes().ends_with(target.path.as_bytes());
+    (is_part && path != target.path && Arc::ptr_eq(&root, &target.root)).then_some(path)
 }
 
 /// A call, with its checked arguments.
@@ -288,7 +316,12 @@ struct HistoryPage<'a> {
 }
 
 impl<'a> HistoryCall<'a> {
-    fn new(context: &'a Context, mut request: HistoryRequest) -> Result<Self, ToolError> {
+    fn new(
+        context: &'a Context,
+        mut request: HistoryRequest,
+        target: PathTarget,
+        stop: &Stop,
+    ) -> Result<Self, ToolError> {
         let mut clamp = Clamp::new(&context.names, SearchHistory::NAME);
         let max = clamp.number(
             "max_results",
@@ -302,9 +335,7 @@ impl<'a> HistoryCall<'a> {
         if request.pattern.is_some() && request.symbol.is_some() {
             return Err(ToolError::argument("symbol", "give a pattern or a symbol, not both"));
         }
-        let PathTarget { root, path, note, revision, .. } =
-            context.place(request.path.as_deref())?.without_globs(&context.names)?;
-        let stop = context.stop.within(context.timeout);
+        let PathTarget { root, path, note, revision, .. } = target;
         let shown_path = match &revision {
             Some(revision) => revision.shown(&path.display()),
             None => path.display().into_owned(),
@@ -333,7 +364,7 @@ impl<'a> HistoryCall<'a> {
             max,
             skip,
             begun,
-            stop,
+            stop: stop.clone(),
             warnings,
         })
     }
@@ -475,8 +506,8 @@ impl<'a> HistoryCall<'a> {
         let is_whole = is_last && report.broken == 0;
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
-        let no_path = (is_whole && is_of_path && !report.has_paths)
-            .then(|| format!("no commit has {}", self.shown_path));
+        let lacks_path = is_whole && is_of_path && !report.has_paths;
+        let no_path = lacks_path.then(|| format!("no commit has {}", self.shown_path));
         if let Some((no_path, problem)) = no_path.as_ref().zip(self.no_revision()) {
             return Err(ToolError::argument("path", format!("{no_path}, and {problem}")));
         }
@@ -492,6 +523,7 @@ impl<'a> HistoryCall<'a> {
                 complete: is_whole,
                 continued: self.skip > 0 || self.begun > 0,
                 is_plain_text: fixed_strings == Some(true),
+                lacks_path,
                 is_last,
                 pages: self.pages,
             },

@@ -266,6 +266,39 @@ fn history_pages_go_on_after_new_commits() {
     }
 }
 
+/// Regression test: a directory that is gone and has the name of the project was read as the whole project.
+#[test]
+fn history_of_a_gone_path_called_like_the_project() {
+    let tree = Tree::new();
+    tree.write("root/a.rs", "fn a() {}\n");
+    tree.commit("First");
+    std::fs::remove_dir_all(tree.root().join("root")).unwrap();
+    tree.write("a.rs", "fn a() {}\n");
+    tree.commit("Move");
+    tree.write("a.rs", "fn a() {\n    b();\n}\n");
+    tree.write("src/c.rs", "fn c() {}\n");
+    tree.commit("Edit");
+    let context = tree.context();
+    for path in ["root", "root/a.rs"] {
+        let mut request = json!({"path": path, "max_results": 1});
+        let first = answer(&context, "search_history", request.clone()).records().clone();
+        assert_eq!(subjects(&first), ["Move"], "{path}");
+        request["cursor"] = first["next_cursor"].clone();
+        let next = answer(&context, "search_history", request).records().clone();
+        assert_eq!(
+            (subjects(&next), &next["next_cursor"]),
+            (vec!["First".to_owned()], &Value::Null),
+            "{path}"
+        );
+    }
+    // No commit has these paths, so they begin with the name of the project.
+    for request in [json!({"path": "root/src/c.rs"}), json!({"path": "root/a.rs", "symbol": "a"})] {
+        let found = answer(&context, "search_history", request);
+        assert_eq!(subjects(found.records())[0], "Edit");
+        assert!(found.text.contains("the path was read as "), "{}", found.text);
+    }
+}
+
 /// A history that ends at a commit that can't be read has no further page. A cursor would lead back to it for ever.
 #[test]
 fn history_of_a_damaged_repository_has_a_last_page() {
