@@ -1,5 +1,6 @@
 //! Files in which a commit, the index and the working tree differ, with renames.
 
+mod conversion;
 mod trees;
 mod working_tree;
 

@@ -1,5 +1,5 @@
 //! The few settings of a repository that we need: the upstream of a branch, whether git records the permission
-//! to execute, and whether it replaces objects or checks out only some files. We do not read files that
+//! to execute, and whether it replaces objects, converts line ends or checks out only some files. We do not read files that
 //! `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
@@ -87,6 +87,12 @@ impl GitConfig {
     /// Returns true if the working tree has only some of the files.
     pub(crate) fn is_sparse(&self) -> bool {
         self.is_on("core", "sparsecheckout")
+    }
+
+    /// Returns true if line ends are converted in all files that look like text.
+    pub(crate) fn converts_line_ends(&self) -> bool {
+        let is_input = |value: &str| value.eq_ignore_ascii_case("input");
+        self.is_on("core", "autocrlf") || self.all("core", "autocrlf").next().is_some_and(is_input)
     }
 
     fn is_on(&self, section: &str, key: &str) -> bool {

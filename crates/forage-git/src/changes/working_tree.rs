@@ -46,7 +46,8 @@ impl Repository {
             is_sparse: config.is_sparse(),
             id_bytes: self.id_bytes(),
         };
-        let now = reading.versions(&index, self);
+        let mut now = reading.versions(&index, self);
+        self.undo_conversions(&index, &mut now, &config);
         if self.stop().check().is_some() {
             return Err(ObjectError::Stopped.into());
         }

@@ -390,6 +390,49 @@ fn changes_name_submodules_at_another_commit() {
     assert_eq!(letters_of_changes(at), "");
 }
 
+/// Regression test: a file that git checks out with other line ends was changed as soon as it was written again.
+#[test]
+fn conversions_of_line_ends_are_no_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, ".gitattributes", "*.bat text eol=crlf\n*.txt text=auto\n*.bin -text\n");
+    write(at, "sub/.gitattributes", "*.txt -text\n");
+    let paths = ["a.bat", "b.txt", "c.bin", "d.rs", "sub/e.txt", "sub/f.bat"];
+    paths.iter().for_each(|path| write(at, path, "one\ntwo\n"));
+    commit(at, "First");
+    let write_all = |text: &str| paths.iter().for_each(|path| write(at, path, text));
+    // As an editor on Windows writes them.
+    write_all("one\r\ntwo\r\n");
+    assert_eq!(letters_of_changes(at), "MMM");
+    git(at, &["config", "core.autocrlf", "input"]);
+    assert_eq!(letters_of_changes(at), "MM");
+    write(at, ".git/info/attributes", "a.bat -text\n");
+    assert_eq!(letters_of_changes(at), "MMM");
+    write_all("one\r\nthree\r\n");
+    assert_eq!(letters_of_changes(at), "MMMMMM");
+}
+
+/// Git LFS keeps the content elsewhere, and stores its hash and its size.
+#[test]
+fn large_files_are_those_of_their_pointers() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+    let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 6\n");
+    write(at, "large.bin", &pointer);
+    commit(at, "First");
+    let changed = || {
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        repository.changes(&Comparison::parse("HEAD")).unwrap().files.len()
+    };
+    write(at, "large.bin", "hello\n");
+    assert_eq!(changed(), 0);
+    write(at, "large.bin", "other\n");
+    assert_eq!(changed(), 1);
+}
+
 /// Regression test: in a sparse checkout, a file that is there in spite of its patterns was not compared.
 #[test]
 fn skipped_files_count_in_a_sparse_checkout() {
