@@ -39,8 +39,8 @@ impl AttributeRules {
         builder.build().ok().filter(|rules| !rules.is_empty()).map(Self)
     }
 
-    /// Returns the setting of the last line that matches a file, as it is written, e.g. `-text` or `eol=lf`. The
-    /// path must be relative to the directory of the rules.
+    /// Returns the setting of the last line that matches a file, as it is written, e.g. `-text` or `eol=lf`.
+    /// The path must be relative to the directory of the rules.
     #[must_use]
     pub fn setting(&self, path: &[u8]) -> Option<&str> {
         match self.0.matched(Path::new(&*os_str(path)?), false) {

@@ -344,8 +344,8 @@ pub struct WalkOptions {
     pub hidden: bool,
     /// Do not read ignore files.
     pub no_ignore: bool,
-    /// Read only the ignore files that git knows, not `.ignore` and `.rgignore`. This can't be combined with a
-    /// snapshot.
+    /// Read only the ignore files that git knows, not `.ignore` and `.rgignore`. This can't be combined with
+    /// a snapshot.
     pub only_git_rules: bool,
     /// Follow links that stay within the root.
     pub follow: bool,

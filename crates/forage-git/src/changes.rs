@@ -149,8 +149,8 @@ pub struct ChangeSet {
     pub before: ObjectId,
     /// The commit it is compared with; `None` for the working tree.
     pub after: Option<ObjectId>,
-    /// False if there were too many pairs, or too little time, to find all renames of edited files, or if a file
-    /// could not be read, e.g. because it is too large.
+    /// False if there were too many pairs, or too little time, to find all renames of edited files, or if a
+    /// file could not be read, e.g. because it is too large.
     pub has_all_renames: bool,
     /// False if there are more untracked files than these.
     pub has_all_untracked: bool,

@@ -1,6 +1,6 @@
-//! The few settings of a repository that we need: the upstream of a branch, whether git records the permission
-//! to execute, and whether it replaces objects, converts line ends or checks out only some files. We do not read files that
-//! `.git/config` includes.
+//! The few settings of a repository that we need: the upstream of a branch, whether git records the
+//! permission to execute, and whether it replaces objects, converts line ends or checks out only some files.
+//! We do not read files that `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
 

@@ -498,8 +498,8 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, HistoryE
     Ok(names)
 }
 
-/// Opens the packs with these names. The second value is false if there are too many, or if one was removed, is
-/// incomplete or can't be opened, so that its objects are missing.
+/// Opens the packs with these names. The second value is false if there are too many, or if one was removed,
+/// is incomplete or can't be opened, so that its objects are missing.
 fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> (Vec<Pack>, bool) {
     let stems: Vec<&[u8]> = names.iter().filter_map(|name| name.strip_suffix(b".idx")).collect();
     // The limit applies to all indexes together.

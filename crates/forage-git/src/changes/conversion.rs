@@ -50,8 +50,8 @@ impl Conversions<'_> {
         }
     }
 
-    /// Finds the setting of an attribute for a file. The file in `.git` takes precedence, and then the deepest
-    /// directory.
+    /// Finds the setting of an attribute for a file. The file in `.git` takes precedence, and then the
+    /// deepest directory.
     fn setting(&mut self, path: &RelPath, number: usize) -> Option<String> {
         let info = (self.git.join(b"info").join(b"attributes"), RelPath::root());
         let above = std::iter::successors(path.parent(), RelPath::parent);
@@ -72,8 +72,8 @@ impl Conversions<'_> {
 }
 
 impl Repository {
-    /// Replaces the versions of files that git would convert to those of the index. `now` has a version for each
-    /// entry of the index.
+    /// Replaces the versions of files that git would convert to those of the index. `now` has a version for
+    /// each entry of the index.
     pub(super) fn undo_conversions(
         &mut self,
         index: &GitIndex,

@@ -238,8 +238,8 @@ fn is_nested(root: &Root, path: &RelPath, known: &mut HashMap<RelPath, bool>) ->
     nested
 }
 
-/// Finds the commit that is checked out in a submodule. Returns `None` if the submodule has no repository below
-/// the root. We do not look for uncommitted changes in it.
+/// Finds the commit that is checked out in a submodule. Returns `None` if the submodule has no repository
+/// below the root. We do not look for uncommitted changes in it.
 fn submodule_commit(root: &Root, path: &[u8], id_bytes: usize) -> Option<ObjectId> {
     let path = RelPath::from_bytes(path, &RelPath::root()).ok()?;
     let link = path.join(b".git");

@@ -277,7 +277,8 @@ fn changes_equal_those_of_git() {
     }
 }
 
-/// Regression test: an untracked file was missing if a rule for searches, which git does not know, excludes it.
+/// Regression test: an untracked file was missing if a rule for searches, which git does not know, excludes
+/// it.
 #[test]
 fn untracked_files_follow_only_the_rules_of_git() {
     let directory = tempfile::tempdir().unwrap();
@@ -390,7 +391,8 @@ fn changes_name_submodules_at_another_commit() {
     assert_eq!(letters_of_changes(at), "");
 }
 
-/// Regression test: a file that git checks out with other line ends was changed as soon as it was written again.
+/// Regression test: a file that git checks out with other line ends was changed as soon as it was written
+/// again.
 #[test]
 fn conversions_of_line_ends_are_no_changes() {
     let directory = tempfile::tempdir().unwrap();

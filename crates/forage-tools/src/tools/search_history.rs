@@ -535,7 +535,8 @@ impl<'a> HistoryCall<'a> {
             HistoryEnd::Stopped => self.stop.check().map(Limit::from),
             HistoryEnd::Limit => Some(Limit::Entries),
         };
-        // A commit that can't be read ends its line of the history on every page, so a cursor would lead back here.
+        // A commit that can't be read ends its line of the history on every page, so a cursor would lead back
+        // here.
         if !is_last {
             // A call without the time to get back to a commit that was begun must not skip its rest.
             let begun = if report.looked == self.skip { self.begun } else { 0 };

@@ -299,7 +299,8 @@ fn history_of_a_gone_path_called_like_the_project() {
     }
 }
 
-/// A history that ends at a commit that can't be read has no further page. A cursor would lead back to it for ever.
+/// A history that ends at a commit that can't be read has no further page. A cursor would lead back to it for
+/// ever.
 #[test]
 fn history_of_a_damaged_repository_has_a_last_page() {
     let tree = repository_of(6);
