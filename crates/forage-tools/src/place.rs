@@ -49,6 +49,12 @@ impl Context {
         if let Some(target) = self.dependency_place(text) {
             return target;
         }
+        if self.leaves_directory_of_revision(text)
+            && let Some(found) = self.revision(text)
+        {
+            let (root, path, revision) = found?;
+            return Ok(PathTarget { revision: Some(revision), ..PathTarget::new(root, path) });
+        }
         let first = self.roots.find(text);
         // With any other error, e.g. a missing permission, the path does exist.
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {
@@ -103,6 +109,17 @@ impl Context {
         }
         let (root, path) = first?;
         Ok(PathTarget::new(root, path))
+    }
+
+    /// Returns true for a path of a revision such as `main:src/../lib`. As a path of the working tree, `..` would
+    /// remove the revision with the directory.
+    fn leaves_directory_of_revision(&self, text: &str) -> bool {
+        let Some((first, rest)) = text.trim().split_once('/') else { return false };
+        let is_there = || {
+            let first = RelPath::from_bytes(first.as_bytes(), &RelPath::root());
+            first.is_ok_and(|first| self.roots.main().locate(&first).is_ok())
+        };
+        first.contains(':') && rest.split('/').any(|name| name == "..") && !is_there()
     }
 
     /// Resolves a root's name followed by a path in that root. The name is the last component of the root's

@@ -228,6 +228,23 @@ fn files_of_another_revision_are_read_and_listed() {
     }
 }
 
+/// Regression test: `..` removed the revision with the directory after it, so the working tree was read.
+#[test]
+#[cfg(unix)]
+fn revision_of_a_path_with_a_step_up_is_kept() {
+    let tree = repository();
+    let context = tree.context();
+    tree.write("docs/one.md", "Not committed.\n");
+    for path in ["HEAD:src/../docs/one.md", "ref:HEAD:src/../docs/one.md"] {
+        let text = answer(&context, "read_file", json!({ "path": path })).text;
+        assert!(text.contains("Needle 2.") && !text.contains("Not committed."), "{text}");
+    }
+    // This is a path of the working tree.
+    tree.write("HEAD:src/a.md", "Here.\n");
+    let text = answer(&context, "read_file", json!({ "path": "HEAD:src/../docs/one.md" })).text;
+    assert!(text.contains("Not committed."), "{text}");
+}
+
 /// Regression test: a revision that can't be resolved was reported as a path that does not exist.
 #[test]
 fn problem_of_a_revision_is_not_a_missing_path() {
