@@ -121,6 +121,22 @@ fn a_change_set_names_its_definitions_and_companions() {
     );
 }
 
+/// Regression test: a file that was moved out of a directory was no change of it.
+#[test]
+fn files_moved_out_of_a_directory_have_changed_there() {
+    let tree = repository();
+    git(&tree, &["mv", "src/two.rs", "docs/two.rs"]);
+    git(&tree, &["commit", "-q", "-m", "Move"]);
+    let context = tree.context();
+    for path in ["src", "docs"] {
+        let request = json!({ "path": path, "changed": "HEAD~1..HEAD" });
+        let text = answer(&context, "list_directory", request).text;
+        let expected =
+            format!("1 file changed in {path} (`HEAD~1..HEAD`):\nR docs/two.rs (was src/two.rs)\n");
+        assert!(text.starts_with(&expected), "{text}");
+    }
+}
+
 #[test]
 fn ranges_that_name_nothing_are_refused() {
     let tree = repository();
