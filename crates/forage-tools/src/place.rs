@@ -134,7 +134,8 @@ impl Context {
 
     /// Returns true for a path of a revision such as `main:src/../lib`. As a path of the working tree, `..` would
     /// remove the revision with the directory.
-    fn leaves_directory_of_revision(&self, text: &str) -> bool {
+    #[must_use]
+    pub fn leaves_directory_of_revision(&self, text: &str) -> bool {
         let Some((first, rest)) = text.trim().split_once('/') else { return false };
         let is_there = || {
             let first = RelPath::from_bytes(first.as_bytes(), &RelPath::root());
