@@ -120,7 +120,9 @@ impl Repository {
         let upstream = upstream.filter(|name| refs::is_safe(name.as_bytes()));
         let found =
             upstream.and_then(|name| refs::read(self.root(), self.git(), name.as_bytes()).transpose());
-        found.transpose()?.ok_or(RevisionError::NoUpstream(branch))
+        // Without a branch, a commit is checked out.
+        let shown = if branch.is_empty() { "HEAD".to_owned() } else { branch };
+        found.transpose()?.ok_or(RevisionError::NoUpstream(shown))
     }
 
     /// Resolves a name: a whole id, a reference, the result of `git describe`, or the first digits of an id.

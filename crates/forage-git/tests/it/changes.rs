@@ -486,6 +486,8 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("HEAD^{tree}"), RevisionError::Unsupported("HEAD^{tree}".to_owned()));
     assert_eq!(refused("config"), RevisionError::Unknown("config".to_owned()));
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
+    git(clone, &["checkout", "-q", "--detach"]);
+    assert_eq!(refused("@{u}"), RevisionError::NoUpstream("HEAD".to_owned()));
 }
 
 /// 40 digits of a SHA-256 id are its beginning, and a tag may name a tag that names a tag, and so on.

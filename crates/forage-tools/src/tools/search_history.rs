@@ -396,9 +396,9 @@ impl<'a> HistoryCall<'a> {
             outcome.truncated_by = Some(Limit::TextBytes);
         }
         if too_slow > 0 {
-            let versions = count(too_slow, "version");
             outcome.warnings.push(format!(
-                "{versions} of files were not searched completely: the pattern takes too many steps there"
+                "{} not searched completely: the pattern takes too many steps there",
+                versions_were(too_slow)
             ));
         }
         Ok(outcome)
@@ -665,6 +665,14 @@ fn may_have_definition(symbol: &str) -> impl Fn(&[u8]) -> bool {
     }
 }
 
+/// Begins a note about versions of files.
+fn versions_were(versions: u64) -> String {
+    match versions {
+        1 => "1 version of a file was".to_owned(),
+        _ => format!("{} of files were", count(versions, "version")),
+    }
+}
+
 /// Describes what the search could not see.
 fn unseen(report: &HistoryReport) -> Vec<String> {
     let mut notes = Vec::new();
@@ -697,8 +705,8 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
         notes.push(format!("{commits} of the history can't be read, so it is not complete"));
     }
     if report.unread > 0 {
-        let versions = count(report.unread, "version");
-        notes.push(format!("{versions} of files were not searched: too large, or not in the repository"));
+        let versions = versions_were(report.unread);
+        notes.push(format!("{versions} not searched: too large, or not in the repository"));
     }
     if let Some(first) = report.secret.first() {
         let more = match report.secret.len() {
