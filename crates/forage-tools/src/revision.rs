@@ -143,7 +143,13 @@ impl Revision {
             Some(StoredEntry::File(FileMode::Submodule, _)) => {
                 refused(format!("{} is a submodule, so its files are in another repository", shown()))
             }
-            None => Err(OpenError::NotFound { path: shown() }.into()),
+            None => match submodule_above(&mut repository, &self.id, path) {
+                Some(module) => {
+                    let module = self.shown(&module.display());
+                    refused(format!("{module} is a submodule, so its files are in another repository"))
+                }
+                None => Err(OpenError::NotFound { path: shown() }.into()),
+            },
         }
     }
 
@@ -203,6 +209,19 @@ impl Revision {
         let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
         Repository::open(root, stop).map_err(|error| refused(error.to_string()))
     }
+}
+
+/// Finds the submodule of a commit that a path leads into.
+pub(crate) fn submodule_above(
+    repository: &mut Repository,
+    commit: &ObjectId,
+    path: &RelPath,
+) -> Option<RelPath> {
+    let mut above = std::iter::successors(path.parent(), RelPath::parent);
+    above.find(|above| {
+        let entry = repository.entry(commit, above.as_bytes());
+        matches!(entry, Ok(Some(StoredEntry::File(FileMode::Submodule, _))))
+    })
 }
 
 /// The files of another revision, for a caller that prints their lines itself.

@@ -29,7 +29,7 @@ use crate::multi_root::RootScope;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
-use crate::revision::is_like_a_revision;
+use crate::revision::{is_like_a_revision, submodule_above};
 use crate::sanitize::without_hidden;
 use crate::text::{clip, clip_line, count, grouped, quoted};
 use crate::tool::Tool;
@@ -489,6 +489,16 @@ impl<'a> HistoryCall<'a> {
         is_meant.then(|| format!("there is no branch, tag or commit {}", quoted(name)))
     }
 
+    /// Describes a path that no commit has.
+    fn no_path(&self) -> String {
+        let mut repository = self.open(&self.stop).ok();
+        let module = repository.as_mut().and_then(|it| submodule_above(it, &self.pages.from, &self.path));
+        let of_module = module.map(|module| {
+            format!("; {} is a submodule, so its history is in another repository", module.display())
+        });
+        format!("no commit has {}{}", self.shown_path, of_module.unwrap_or_default())
+    }
+
     fn unread(&self, error: ObjectError) -> ToolError {
         match error {
             ObjectError::Stopped if self.context.stop.is_cancelled() => ToolError::Cancelled,
@@ -507,7 +517,7 @@ impl<'a> HistoryCall<'a> {
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
         let lacks_path = is_whole && is_of_path && !report.has_paths;
-        let no_path = lacks_path.then(|| format!("no commit has {}", self.shown_path));
+        let no_path = lacks_path.then(|| self.no_path());
         if let Some((no_path, problem)) = no_path.as_ref().zip(self.no_revision()) {
             return Err(ToolError::argument("path", format!("{no_path}, and {problem}")));
         }

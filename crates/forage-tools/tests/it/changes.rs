@@ -303,12 +303,17 @@ fn links_and_submodules_of_another_revision_are_named() {
     for (path, expected) in [
         ("HEAD:linked", "HEAD:linked is a symbolic link to src; name the file that it leads to"),
         ("HEAD:module", "HEAD:module is a submodule, so its files are in another repository"),
+        ("HEAD:module/src/a.rs", "HEAD:module is a submodule, so its files are in another repository"),
     ] {
         for tool in ["read_file", "list_directory"] {
             let error = call(&context, tool, json!({ "path": path })).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
+    let text = answer(&context, "search_history", json!({ "path": "module/src/a.rs" })).text;
+    let expected =
+        "no commit has module/src/a.rs; module is a submodule, so its history is in another repository";
+    assert!(text.contains(expected), "{text}");
 }
 
 /// Regression test: definitions of such a file were parsed without any limit at another revision.
