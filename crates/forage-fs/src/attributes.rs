@@ -15,9 +15,13 @@ pub struct AttributeRules(Gitignore);
 
 impl AttributeRules {
     /// Parses the text of such a file. `binary` stands for `-text`, as in git; other macros are not known.
-    /// Lines with a quoted pattern are skipped. Returns `None` if no line sets the attribute.
+    /// Lines with a quoted pattern are skipped. Returns `None` if no line sets the attribute, or if the text is
+    /// larger than an ignore file may be.
     #[must_use]
     pub fn parse(text: &[u8], attribute: &str) -> Option<Self> {
+        if text.len() as u64 > limits::IGNORE_FILE_BYTES {
+            return None;
+        }
         let mut builder = GitignoreBuilder::new(".");
         let lines = text.split(|&byte| byte == b'\n').take(limits::IGNORE_FILE_RULES);
         for line in lines.filter(|line| line.len() <= limits::IGNORE_LINE_BYTES) {
@@ -82,5 +86,13 @@ mod tests {
         assert_eq!(setting("eol", "sub/run.bat").as_deref(), Some("eol=crlf"));
         assert_eq!(setting("eol", "a.rs"), None);
         assert!(AttributeRules::parse(RULES.as_bytes(), "filter").is_none());
+    }
+    #[test]
+    fn fuzz_any_attributes_have_a_setting_or_none() {
+        forage_fuzz::target!(&forage_fuzz::seeds([RULES]), |bytes| {
+            if let Some(rules) = AttributeRules::parse(bytes, "text") {
+                let _ = rules.setting(b"a/b.txt");
+            }
+        });
     }
 }

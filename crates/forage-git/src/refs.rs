@@ -136,6 +136,18 @@ mod tests {
         3333333333333333333333333333333333333333 refs/tags/v1\n\
         ^4444444444444444444444444444444444444444\n";
 
+    const REPLACED: &str = "1111111111111111111111111111111111111111 refs/heads/main\n\
+        2222222222222222222222222222222222222222 refs/replace/3333333333333333333333333333333333333333\n\
+        4444444444444444444444444444444444444444 refs/replace/short\n";
+
+    #[test]
+    fn packed_replacements_are_found() {
+        let found = replacements_in(REPLACED.as_bytes());
+        let found: Vec<[u8; 2]> =
+            found.iter().map(|(id, value)| [id.as_bytes()[0], value.as_bytes()[0]]).collect();
+        assert_eq!(found, [[0x33, 0x22]]);
+    }
+
     #[test]
     fn a_packed_reference_is_found_by_its_whole_name() {
         let found = |name: &str| find(LIST.as_bytes(), name.as_bytes()).map(|id| id.as_bytes()[0]);
@@ -146,7 +158,8 @@ mod tests {
 
     #[test]
     fn fuzz_any_list_has_a_reference_or_not() {
-        forage_fuzz::target!(&forage_fuzz::seeds([LIST]), |list| {
+        forage_fuzz::target!(&forage_fuzz::seeds([LIST, REPLACED]), |list| {
+            assert!(replacements_in(list).len() <= list.len() / 80);
             if let Some(id) = find(list, b"refs/heads/main") {
                 let hex = id.to_string();
                 assert!(String::from_utf8_lossy(list).to_lowercase().contains(&hex));

@@ -28,11 +28,7 @@ impl Substitutes {
         }
         let grafts = git.join(b"info").join(b"grafts");
         let grafts = read_small(root, &grafts, limits::SHALLOW_BYTES).unwrap_or_default();
-        let parents = grafts.split(|&byte| byte == b'\n').filter_map(|line| {
-            let mut ids = line.split(|&byte| byte == b' ').map_while(ObjectId::from_hex);
-            Some((ids.next()?, ids.take(limits::PARENTS).collect::<Vec<_>>()))
-        });
-        Self { objects, parents: parents.collect() }
+        Self { objects, parents: parents_in(&grafts) }
     }
 
     /// Returns the object to read for an id.
@@ -50,5 +46,29 @@ impl Substitutes {
     pub(crate) fn ids(&self) -> impl Iterator<Item = &ObjectId> {
         let objects = self.objects.iter().flat_map(|(id, other)| [id, other]);
         objects.chain(self.parents.iter().flat_map(|(id, parents)| std::iter::once(id).chain(parents)))
+    }
+}
+
+/// Parses lines with the id of a commit and those of its parents.
+fn parents_in(list: &[u8]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
+    let commit = |line: &[u8]| {
+        let mut ids = line.split(|&byte| byte == b' ').map_while(ObjectId::from_hex);
+        Some((ids.next()?, ids.take(limits::PARENTS).collect::<Vec<_>>()))
+    };
+    list.split(|&byte| byte == b'\n').filter_map(commit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_any_list_has_commits_with_parents() {
+        let list = format!("# comment\n{0} {1} {1}\n{1}\n", "1".repeat(40), "2".repeat(40));
+        let found = parents_in(list.as_bytes());
+        assert_eq!(found.values().map(Vec::len).collect::<Vec<_>>(), [2, 0]);
+        forage_fuzz::target!(&forage_fuzz::seeds([list]), |list| {
+            assert!(parents_in(list).values().all(|parents| parents.len() <= limits::PARENTS));
+        });
     }
 }
