@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(setting("eol", "sub/run.bat").as_deref(), Some("eol=crlf"));
         assert_eq!(setting("eol", "a.rs"), None);
         assert!(AttributeRules::parse(RULES.as_bytes(), "filter").is_none());
+        let filter = AttributeRules::parse(b"*.bin filter=lfs diff=lfs -text\n", "filter").unwrap();
+        assert_eq!(filter.setting(b"sub/a.bin"), Some("filter=lfs"));
     }
+
     #[test]
     fn fuzz_any_attributes_have_a_setting_or_none() {
         forage_fuzz::target!(&forage_fuzz::seeds([RULES]), |bytes| {

@@ -25,8 +25,11 @@ enum LineEnds {
     ConvertedIfText,
 }
 
-/// The rules of a file for the attributes `text` and `eol`.
-type LineEndRules = [Option<AttributeRules>; 2];
+/// The attributes that decide how files are converted.
+const ATTRIBUTES: [&str; 3] = ["text", "eol", "filter"];
+
+/// The rules of a file for each of [`ATTRIBUTES`].
+type ConversionRules = [Option<AttributeRules>; ATTRIBUTES.len()];
 
 /// Finds out how files are converted, from the attributes in the working tree and the configuration.
 struct Conversions<'a> {
@@ -35,12 +38,12 @@ struct Conversions<'a> {
     /// True if files without attributes are converted (`core.autocrlf`).
     is_default: bool,
     /// The rules of files with attributes, by their paths.
-    files: HashMap<RelPath, LineEndRules>,
+    files: HashMap<RelPath, ConversionRules>,
 }
 
 impl Conversions<'_> {
     fn line_ends(&mut self, path: &RelPath) -> LineEnds {
-        let [text, eol] = [0, 1].map(|number| self.setting(path, number));
+        let [text, eol] = ["text", "eol"].map(|attribute| self.setting(path, attribute));
         match (text.as_deref(), eol.as_deref()) {
             (Some("-text"), _) => LineEnds::Kept,
             (Some("text=auto"), _) => LineEnds::ConvertedIfText,
@@ -52,7 +55,8 @@ impl Conversions<'_> {
 
     /// Finds the setting of an attribute for a file. The file in `.git` takes precedence, and then the
     /// deepest directory.
-    fn setting(&mut self, path: &RelPath, number: usize) -> Option<String> {
+    fn setting(&mut self, path: &RelPath, attribute: &str) -> Option<String> {
+        let number = ATTRIBUTES.iter().position(|name| *name == attribute)?;
         let info = (self.git.join(b"info").join(b"attributes"), RelPath::root());
         let above = std::iter::successors(path.parent(), RelPath::parent);
         let above = above.map(|directory| (directory.join(b".gitattributes"), directory));
@@ -60,7 +64,7 @@ impl Conversions<'_> {
             let root = self.root;
             let rules = self.files.entry(file).or_insert_with_key(|file| {
                 let text = read_small(root, file, limits::CONFIG_BYTES).unwrap_or_default();
-                ["text", "eol"].map(|attribute| AttributeRules::parse(&text, attribute))
+                ATTRIBUTES.map(|attribute| AttributeRules::parse(&text, attribute))
             });
             let found = rules[number].as_ref().and_then(|rules| rules.setting(path.below(&directory)));
             if let Some(found) = found {
@@ -101,17 +105,19 @@ impl Repository {
 
     /// Returns true if git or Git LFS stores a file of the working tree as this object.
     fn is_converted(&mut self, path: &RelPath, id: ObjectId, conversions: &mut Conversions<'_>) -> bool {
-        let Some(bytes) = content(conversions.root, path) else { return false };
-        let line_feeds = |bytes: &[u8]| blob_id(&with_line_feeds(bytes), id.as_bytes().len()) == Some(id);
-        if has_carriage_return(&bytes) && line_feeds(&bytes) {
-            return match conversions.line_ends(path) {
-                LineEnds::Kept => false,
-                LineEnds::Converted => true,
-                LineEnds::ConvertedIfText => !is_binary(&bytes) && !has_lone_carriage_return(&bytes),
-            };
+        let line_ends = conversions.line_ends(path);
+        let is_in_lfs = conversions.setting(path, "filter").as_deref() == Some("filter=lfs");
+        // Most files are stored as they are, so we need not read them.
+        if line_ends == LineEnds::Kept && !is_in_lfs {
+            return false;
         }
-        let stored = self.blob(&id).ok();
-        stored.is_some_and(|stored| stored.starts_with(LFS_POINTER) && *stored == *lfs_pointer(&bytes))
+        let Some(bytes) = content(conversions.root, path) else { return false };
+        if is_in_lfs {
+            return self.blob(&id).is_ok_and(|stored| *stored == *lfs_pointer(&bytes));
+        }
+        let is_text =
+            line_ends == LineEnds::Converted || !is_binary(&bytes) && !has_lone_carriage_return(&bytes);
+        is_text && blob_id(&with_line_feeds(&bytes), id.as_bytes().len()) == Some(id)
     }
 }
 
@@ -122,10 +128,6 @@ fn content(root: &Root, path: &RelPath) -> Option<Vec<u8>> {
     let mut file = directory.open(path.file_name()).ok()?;
     let is_whole = file.read_into(&mut buffer, limits::HASHED_BYTES).ok()? == Contents::Whole;
     is_whole.then(|| buffer.to_vec())
-}
-
-fn has_carriage_return(bytes: &[u8]) -> bool {
-    memchr::memmem::find(bytes, b"\r\n").is_some()
 }
 
 fn has_lone_carriage_return(bytes: &[u8]) -> bool {
@@ -144,14 +146,10 @@ fn with_line_feeds(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The beginning of an object that Git LFS stores in place of a file.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
-
 /// The object that Git LFS stores in place of this content.
 fn lfs_pointer(bytes: &[u8]) -> Vec<u8> {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    let mut text = String::from_utf8_lossy(LFS_POINTER).into_owned();
-    text.push_str("oid sha256:");
+    let mut text = "version https://git-lfs.github.com/spec/v1\noid sha256:".to_owned();
     for byte in digest.as_ref() {
         let _ = write!(text, "{byte:02x}");
     }

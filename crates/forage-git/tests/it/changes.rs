@@ -423,7 +423,9 @@ fn large_files_are_those_of_their_pointers() {
     git(at, &["init", "-q", "-b", "main"]);
     let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
     let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 6\n");
+    write(at, ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     write(at, "large.bin", &pointer);
+    write(at, "other.txt", &pointer);
     commit(at, "First");
     let changed = || {
         let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
@@ -431,8 +433,10 @@ fn large_files_are_those_of_their_pointers() {
     };
     write(at, "large.bin", "hello\n");
     assert_eq!(changed(), 0);
-    write(at, "large.bin", "other\n");
+    write(at, "other.txt", "hello\n");
     assert_eq!(changed(), 1);
+    write(at, "large.bin", "other\n");
+    assert_eq!(changed(), 2);
 }
 
 /// Regression test: in a sparse checkout, a file that is there in spite of its patterns was not compared.
