@@ -109,8 +109,7 @@ pub(super) fn run(
     let is_at =
         |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).is_ok_and(|path| path.starts_with(start));
     // A file that was moved out of the directory has changed there, too.
-    let is_below =
-        |file: &&FileChange| is_at(&file.path) || file.old_path.as_deref().is_some_and(|path| is_at(path));
+    let is_below = |file: &&FileChange| is_at(&file.path) || file.old_path.as_deref().is_some_and(&is_at);
     let mut outcome = ToolOutcome::new(ListResponse::new(start), !files.is_empty());
     let mut listed = Vec::new();
     let mut unread = 0_u64;
