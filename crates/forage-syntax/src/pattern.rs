@@ -131,6 +131,12 @@ impl CodePattern {
         self.patterns.iter().all(|(_, pattern)| pattern.has_error())
     }
 
+    /// Returns true if this pattern has a syntax error in the language of a path.
+    #[must_use]
+    pub fn has_error_in(&self, path: &str) -> bool {
+        self.for_path(path).is_some_and(|(_, pattern)| pattern.has_error())
+    }
+
     /// Returns true if this pattern covers the language of a path, so that the file can match.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
