@@ -342,17 +342,17 @@ struct AskedLines {
 }
 
 impl AskedLines {
-    /// Takes the range from the request or, if it has none, from `lines`.
+    /// Takes the range from the request, and what it leaves open from `lines`.
     fn new(
         context: &Context,
         request: &ReadRequest,
         lines: Option<RangeInclusive<i64>>,
         clamp: &mut Clamp<'_>,
     ) -> Self {
-        let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
+        let first = request.start_line.or(lines.as_ref().map(|lines| *lines.start()));
         let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
-        let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
+        let last = lines.filter(|_| request.start_line.is_none()).map(|lines| *lines.end());
+        let last = last.filter(|last| *last < i64::MAX);
         let given_end = request.end_line.or(last);
         // `warn` repeats this, because its warning comes after the file could be read.
         let end = Clamp::new(&context.names, ReadFile::NAME).at_least("end_line", given_end, start);

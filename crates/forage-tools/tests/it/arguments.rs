@@ -437,6 +437,10 @@ fn lines_are_read_however_they_are_asked_for() {
         (json!({"line": 2, "limit": 1}), "2-2"),
         (json!({"start_line": 2, "end_line": -1}), "2-3"),
         (json!({"start_line": 2, "end": "-1"}), "2-3"),
+        // A line of the path counts where no argument replaces it.
+        (json!({"file_path": "a.txt:2", "end_line": 2}), "2-2"),
+        (json!({"file_path": "a.txt:2-2", "end_line": 3}), "2-3"),
+        (json!({"file_path": "a.txt:1-2", "start_line": 3}), "3-3"),
     ] {
         let mut request = json!({"file_path": "a.txt"});
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
