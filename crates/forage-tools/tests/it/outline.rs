@@ -378,6 +378,12 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
     assert!(all.contains("at least 99,999 definitions called `A.b`"), "{all}");
     assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
+    // The file is only read once for all names, and there is a limit on these.
+    let names = (0..100).map(|index| format!("s{index}")).collect::<Vec<_>>().join(",");
+    assert!(problem(json!({"path": "src/queue.rs", "symbol": names})).contains("no definition of `s0`"));
+    let names = (0..5_000).map(|index| format!("s{index}")).collect::<Vec<_>>().join(",");
+    let refused = problem(json!({"path": "many.h", "symbol": names}));
+    assert!(refused.contains("it has 5,000 names, over the limit of 100"), "{refused}");
     // This would take minutes if we compared each definition with all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }

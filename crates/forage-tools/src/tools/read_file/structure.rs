@@ -351,27 +351,32 @@ pub(super) fn lines_of_all(
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let SymbolRequest { symbols, around, takes_all } = request;
-    let total = text.lines().count() as u64;
-    let mut all: Vec<SymbolLines> = Vec::new();
-    let mut add = |symbol: &str| -> Result<(), ToolError> {
-        for of in lines_of(context, (path, text), (symbol, takes_all), stop)? {
-            let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
-            all.push(SymbolLines { start, end: end.min(total.max(of.end)), ..of });
-        }
-        Ok(())
+    let names = names_in(symbols);
+    if names.len() > limits::SYMBOLS {
+        let (found, max) = (grouped(names.len() as u64), limits::SYMBOLS);
+        let problem = format!("it has {found} names, over the limit of {max}; ask for fewer at once");
+        return Err(ToolError::argument("symbol", problem));
+    }
+    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
+    let lines: Vec<&str> = text.lines().collect();
+    let total = lines.len() as u64;
+    let with_context = |of: SymbolLines| {
+        let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
+        SymbolLines { start, end: end.min(total.max(of.end)), ..of }
     };
-    let mut depth = 0_usize;
-    // Commas within brackets belong to a name, as in `Map<K, V>`.
-    let parts = symbols.split(|c: char| {
-        depth += usize::from(matches!(c, '(' | '<' | '['));
-        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
-        c == ',' && depth == 0
-    });
-    let mut names = parts.map(str::trim).filter(|name| !name.is_empty()).peekable();
-    let mut failures = Vec::new();
-    match names.peek() {
-        None => add(symbols)?,
-        Some(_) => failures.extend(names.filter_map(|name| add(name).err())),
+    let (mut all, mut failures) = (Vec::new(), Vec::new());
+    for symbol in names {
+        if stop.check().is_some() {
+            let problem = "there was no time to look up all names; ask for fewer at once";
+            failures.push(ToolError::argument("symbol", problem));
+            break;
+        }
+        let segments = segments(bare_name(symbol));
+        let search = SymbolSearch { symbol, segments, outline: &outline, lines: &lines };
+        match search.lines_of(path, &context.names, takes_all) {
+            Ok(found) => all.extend(found.into_iter().map(with_context)),
+            Err(error) => failures.push(error),
+        }
     }
     // If some definitions are missing, this should still return the others, with a warning about the missing
     // ones.
@@ -400,40 +405,16 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
     joined
 }
 
-/// Finds the lines of the definition that `symbol` names. There may be several in one scope, e.g. overloads,
-/// preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
-fn lines_of(
-    context: &Context,
-    (path, text): (&RelPath, &str),
-    (symbol, takes_all): (&str, bool),
-    stop: &Stop,
-) -> Result<Vec<SymbolLines>, ToolError> {
-    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
-    let search = SymbolSearch {
-        symbol,
-        segments: segments(bare_name(symbol)),
-        outline: &outline,
-        lines: text.lines().collect(),
-    };
-    let mut named = search.named(&outline.definitions)?;
-    if named.nearest.is_empty() {
-        named = search.named(&outline.fields)?;
-    }
-    let chosen = search.preferred(named.nearest);
-    if chosen.is_empty() {
-        return Err(search.not_found(path, &context.names, takes_all));
-    }
-    let lines = |it: &&Definition| it.end_line + 1 - it.start_line;
-    let is_short = chosen.iter().map(lines).sum::<u32>() <= limits::SYMBOL_LINES;
-    let is_shown = is_short || is_one_scope(&chosen);
-    if !takes_all && (chosen.len() > limits::SYMBOL_PLACES || !is_shown) {
-        return Err(search.ambiguous(path, &chosen));
-    }
-    let mut lines: Vec<SymbolLines> = chosen.iter().map(|it| search.symbol_lines(it, &chosen)).collect();
-    if let Some(first) = lines.first_mut().filter(|_| !named.deeper.is_empty()) {
-        first.notes.push(format!("{} may also mean {}", quoted(symbol), search.some_places(&named.deeper)));
-    }
-    Ok(lines)
+/// Splits a list of names at its commas. Those within brackets belong to a name, as in `Map<K, V>`.
+fn names_in(symbols: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = symbols.split(|c: char| {
+        depth += usize::from(matches!(c, '(' | '<' | '['));
+        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
+        c == ',' && depth == 0
+    });
+    let names: Vec<&str> = parts.map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() { vec![symbols] } else { names }
 }
 
 /// The definitions that a symbol names.
@@ -451,10 +432,40 @@ struct SymbolSearch<'a> {
     segments: Vec<String>,
     outline: &'a FileOutline,
     /// The lines of the file.
-    lines: Vec<&'a str>,
+    lines: &'a [&'a str],
 }
 
 impl<'a> SymbolSearch<'a> {
+    /// Finds the lines of the definition that the symbol names. There may be several in one scope, e.g.
+    /// overloads, preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
+    fn lines_of(
+        &self,
+        path: &RelPath,
+        names: &ToolNames,
+        takes_all: bool,
+    ) -> Result<Vec<SymbolLines>, ToolError> {
+        let mut named = self.named(&self.outline.definitions)?;
+        if named.nearest.is_empty() {
+            named = self.named(&self.outline.fields)?;
+        }
+        let chosen = self.preferred(named.nearest);
+        if chosen.is_empty() {
+            return Err(self.not_found(path, names, takes_all));
+        }
+        let count = |it: &&Definition| it.end_line + 1 - it.start_line;
+        let is_short = chosen.iter().map(count).sum::<u32>() <= limits::SYMBOL_LINES;
+        let is_shown = is_short || is_one_scope(&chosen);
+        if !takes_all && (chosen.len() > limits::SYMBOL_PLACES || !is_shown) {
+            return Err(self.ambiguous(path, &chosen));
+        }
+        let mut lines: Vec<SymbolLines> = chosen.iter().map(|it| self.symbol_lines(it, &chosen)).collect();
+        if let Some(first) = lines.first_mut().filter(|_| !named.deeper.is_empty()) {
+            let places = self.some_places(&named.deeper);
+            first.notes.push(format!("{} may also mean {places}", quoted(self.symbol)));
+        }
+        Ok(lines)
+    }
+
     /// Finds the definitions with the symbol's name, within those that it names around them.
     fn named(&self, all: &'a [Definition]) -> Result<NamedDefinitions<'a>, ToolError> {
         // We try the name as it is written first: for example, `ns::method` is a single name in a shell, and
