@@ -77,10 +77,12 @@ impl CodePattern {
         let mut chosen: Vec<SupportLang> = Vec::new();
         for name in languages {
             let language = name.parse().map_err(|_| CodePatternError::Language((*name).to_owned()))?;
-            chosen.push(language);
             // `typescript` stands for both grammars, and the extension of a file selects one.
-            if language == SupportLang::TypeScript {
-                chosen.push(SupportLang::Tsx);
+            let other = (language == SupportLang::TypeScript).then_some(SupportLang::Tsx);
+            for language in [Some(language), other].into_iter().flatten() {
+                if !chosen.contains(&language) {
+                    chosen.push(language);
+                }
             }
         }
         if chosen.is_empty() {
