@@ -391,7 +391,7 @@ impl SymbolParts {
         Self { parts: Vec::new(), redacted, warnings, notes, is_cut: wanted.reader.out_of_room }
     }
 
-    /// Reads the lines of further definitions, limited to `room` bytes.
+    /// Reads the lines of further definitions, limited to `room` bytes. Names the lines that had no room.
     fn read(
         &mut self,
         mut room: usize,
@@ -400,9 +400,11 @@ impl SymbolParts {
         redactor: &mut OutputRedactor<'_>,
         stop: &Stop,
     ) -> Result<(), ToolError> {
+        let mut left_out: Vec<(u64, u64)> = Vec::new();
         for of in symbols {
             if self.is_cut {
-                break;
+                left_out.push((of.start, of.end));
+                continue;
             }
             let range = (of.start, Some(of.end));
             let WantedLines { reader, shown, .. } = WantedLines::read(room, source, range, redactor, stop)?;
@@ -412,14 +414,28 @@ impl SymbolParts {
             self.warnings.extend(of.warnings);
             self.notes.extend(of.notes);
             let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
+            if self.is_cut {
+                left_out.push((end_line + 1, of.end));
+            }
             self.parts.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
         }
         for notes in [&mut self.warnings, &mut self.notes] {
             notes.sort();
             notes.dedup();
         }
+        self.notes.extend(left_out_note(&left_out));
         Ok(())
     }
+}
+
+/// Builds the note about requested lines that had no room.
+fn left_out_note(ranges: &[(u64, u64)]) -> Option<String> {
+    let named = ranges.iter().take(limits::SYMBOL_PLACES);
+    let named: Vec<String> = named.map(|(start, end)| format!("{start} to {end}")).collect();
+    let more = ranges.len() - named.len();
+    let more = if more > 0 { format!(", and {}", count(more as u64, "more range")) } else { String::new() };
+    let ranges = named.join(", ");
+    (!named.is_empty()).then(|| format!("no room for lines {ranges}{more}: ask for them in another call"))
 }
 
 /// Requested lines of a file.

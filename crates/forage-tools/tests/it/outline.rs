@@ -189,6 +189,30 @@ fn several_definitions_are_read_with_lines_around_them() {
     assert!(refusal(workspace.context(), "read_file", none).contains("no definition of `NONE`"));
 }
 
+/// An answer has room for some of the requested definitions. It must name the lines of the others.
+#[test]
+fn definitions_without_room_are_named() {
+    let (tree, workspace) = tree();
+    let body = "    statement(one, two, three)\n".repeat(3_000);
+    tree.write("long.py", format!("def small():\n    pass\n\ndef long():\n{body}\ndef last(): return 1\n"));
+    let shown = |symbol: &str| text(workspace.context(), json!({"path": "long.py", "symbol": symbol}));
+    let last_shown = |text: &str| -> u64 {
+        let (_, rest) = text.split_once("[lines ").unwrap();
+        let ranges = rest.split(" of ").next().unwrap();
+        ranges.rsplit(" to ").next().unwrap().parse().unwrap()
+    };
+    let cut = shown("small, long");
+    let next = last_shown(&cut) + 1;
+    assert!(next < 3_000, "{next}");
+    assert!(cut.contains(&format!("[no room for lines {next} to 3004: ask for them")), "{}", &cut[..200]);
+    let cut = shown("small, long, last");
+    let next = last_shown(&cut) + 1;
+    assert!(cut.contains(&format!("[no room for lines {next} to 3004, 3006 to 3006: ask for them")));
+    let cut = shown("long, last");
+    assert!(cut.contains("to continue: read_file(") && cut.contains("[no room for lines 3006 to 3006: ask"));
+    assert!(!shown("small, last").contains("no room"));
+}
+
 #[test]
 fn outline_prefers_types_and_public_functions() {
     let (tree, workspace) = tree();
