@@ -435,7 +435,10 @@ enum LineSort {
 fn first_line(lines: &[OutlineLine<'_>], from: usize, line: usize) -> usize {
     let belongs = |above: &usize| {
         let OutlineLine { trimmed, indent, sort } = &lines[*above];
+        // An interpreter line is about the file.
+        let is_interpreter = *above == 0 && trimmed.starts_with("#!");
         *indent == lines[line].indent
+            && !is_interpreter
             && (*sort == LineSort::Comment || *sort == LineSort::Code && chunk::is_lead(trimmed))
     };
     (from..line).rev().take_while(belongs).last().unwrap_or(line)
@@ -530,6 +533,8 @@ mod tests {
         );
         let ruby = "class A\n  def b\n    c\n  rescue E\n    d\n  end\n\n  def e; end\nend\n";
         assert_eq!(shown("a.rb", ruby), "type A 1-9\n  function b 2-6\n  function e 8-8\n");
+        let script = "#!/usr/bin/awk -f\nfunction a() {\n  b\n}\n# About it.\nfunction c() {\n  d\n}\n";
+        assert_eq!(shown("a.awk", script), "function a 2-4\nfunction c 5-8\n");
         let page = "# A\n\ntext\n\n## B\n\nmore\n\n## C\n\n# D\n";
         assert_eq!(shown("a.md", page), "heading A 1-9\n  heading B 5-7\n  heading C 9-9\nheading D 11-11\n");
         // Comments in code aren't headings, and a shorter fence doesn't end the block.

@@ -201,7 +201,7 @@ impl Tool for ListDirectory {
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
     const ABOUT: RootScope = RootScope::PerRoot;
-    const INCLUDES_NOISE: &'static str = "{list_directory.include_ignored} lists them";
+    const INCLUDES_NOISE: Option<&'static str> = Some("{list_directory.include_ignored} lists them");
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["directory", "directory_path", "dir", "dir_path"], ArgumentAlias::Rename("path")),
         (&["target_directory", "relative_workspace_path", "folder", "uri"], ArgumentAlias::Rename("path")),

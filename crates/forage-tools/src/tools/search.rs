@@ -74,7 +74,7 @@ impl Tool for Search {
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::PerRoot;
-    const INCLUDES_NOISE: &'static str = "{Search.no_ignore} searches them";
+    const INCLUDES_NOISE: Option<&'static str> = Some("{Search.no_ignore} searches them");
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["query", "regex", "search"], ArgumentAlias::Rename("pattern")),
