@@ -22,6 +22,7 @@ use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp, refuse_pages};
 use crate::context::Context;
+use crate::cursor::Group;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
 use crate::limits;
@@ -139,9 +140,9 @@ impl GrepResponse {
 pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
-    /// Sort key of the file in an answer with `output: "uses"`.
+    /// First sort key of the file, for cursors.
     #[serde(skip)]
-    order: u8,
+    group: Group,
     /// Its path below the root.
     pub path: String,
     /// The bytes of the path in base64, if `path` is quoted.
@@ -371,7 +372,7 @@ impl From<FoundFile> for GrepFile {
     fn from(file: FoundFile) -> Self {
         let FoundFile { place, path, path_bytes, matches, events } = file;
         let lines = events.iter().map(line_record).collect();
-        Self { place, order: 0, path, path_bytes, match_count: matches, lines }
+        Self { place, group: Group::Part(0), path, path_bytes, match_count: matches, lines }
     }
 }
 

@@ -25,7 +25,7 @@ use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at, split};
 use crate::changes::ChangedFiles;
 use crate::context::{Context, EngineSetting};
-use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
+use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::dependencies::defining;
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
@@ -173,7 +173,7 @@ impl LinesFound {
         self.lines += file.events.len() as u64;
         self.matches += file.matches;
         self.files += u64::from(!goes_on);
-        self.last = Some(Cursor { distance: 0, path: file.place.clone(), line: last });
+        self.last = Some(Cursor { group: Group::Part(0), path: file.place.clone(), line: last });
     }
 }
 
@@ -247,7 +247,8 @@ impl<'a> LineSearch<'a> {
         // globs.
         let bound_to = revision.as_ref().map(|revision| revision.name.as_str()).or(in_path.as_deref());
         let bound = fingerprint::<T>(request, &root, &start, bound_to);
-        let sealed = asked.cursor.map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
+        let group = if asked.best_first { Group::Distance } else { Group::Part };
+        let sealed = asked.cursor.map(|text| UnresolvedCursor::parse(text, bound, group)).transpose()?;
         let mut walk = WalkOptions {
             globs,
             only,

@@ -22,7 +22,7 @@ use time::OffsetDateTime;
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
 use crate::changes::change_word;
 use crate::context::Context;
-use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
+use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::multi_root::RootScope;
@@ -113,19 +113,19 @@ struct HistoryPages {
 impl HistoryPages {
     /// Returns the position after `begun` pieces of the commit that follows `looked` others.
     fn cursor(&self, looked: u64, begun: usize) -> String {
-        let distance = u8::try_from(begun).unwrap_or(u8::MAX);
-        let position = Cursor { distance, path: self.place(), line: looked }.encode(self.fingerprint);
+        let group = Group::Pieces(u8::try_from(begun).unwrap_or(u8::MAX));
+        let position = Cursor { group, path: self.place(), line: looked }.encode(self.fingerprint);
         format!("{position}.{}", self.from)
     }
 
     /// Reads such a position.
     fn read(cursor: &str, fingerprint: u64) -> Result<(Self, u64, usize), ToolError> {
         let (position, id) = cursor.split_once('.').unwrap_or((cursor, ""));
-        let position = UnresolvedCursor::parse(position, fingerprint)?;
+        let position = UnresolvedCursor::parse(position, fingerprint, Group::Pieces)?;
         let pages = ObjectId::from_hex(id.as_bytes()).map(|from| Self { from, fingerprint });
         let found = pages.and_then(|pages| Some((pages, position.at(&pages.place())?)));
-        let (pages, Cursor { line, distance, .. }) = found.ok_or_else(UnresolvedCursor::unknown)?;
-        Ok((pages, line, distance.into()))
+        let (pages, Cursor { line, group, .. }) = found.ok_or_else(UnresolvedCursor::unknown)?;
+        Ok((pages, line, group.number().into()))
     }
 
     /// The path that cursors contain: the commit with which the history begins.

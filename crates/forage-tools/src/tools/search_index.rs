@@ -335,7 +335,7 @@ fn place(
     let is_last = |file: &FileHit| {
         let path = RelPath::parse(&file.path, &RelPath::root()).ok();
         let place = path.and_then(|path| cursor.at(&path));
-        place.is_some_and(|place| root_of(file) == usize::from(place.distance))
+        place.is_some_and(|place| root_of(file) == usize::from(place.group.number()))
     };
     ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(UnresolvedCursor::unknown)
 }

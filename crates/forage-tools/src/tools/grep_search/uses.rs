@@ -36,7 +36,7 @@ use super::remaining::DirectoryCounts;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
 use crate::context::Context;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Group};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
@@ -453,11 +453,11 @@ impl<'a> UseReader<'a> {
 
     /// Computes the sort key of a file. Within their part, files that contain the qualifier on a line with
     /// the name come first.
-    fn order(&self, file: &FileEvents) -> u8 {
+    fn group(&self, file: &FileEvents) -> Group {
         let part = part(&file.path);
-        let Some(qualifier) = self.qualified.qualifier else { return part };
+        let Some(qualifier) = self.qualified.qualifier else { return Group::Part(part) };
         let is_qualified = |event: &SearchEvent| has_word(&String::from_utf8_lossy(&event.bytes), qualifier);
-        2 * part + u8::from(!file.events.iter().any(is_qualified))
+        Group::Part(2 * part + u8::from(!file.events.iter().any(is_qualified)))
     }
 
     /// Reuses the files that an earlier call gathered in the same watched tree, or gathers them now.
@@ -506,7 +506,7 @@ impl<'a> UseReader<'a> {
                 uncounted.push(files.len());
             }
             files.push(ReferencingFile {
-                part: self.order(&file),
+                group: self.group(&file),
                 matches: file.matches,
                 // One of the lines that we did not keep may also be a definition.
                 may_define: file.more || file.events.iter().any(may_define),
@@ -537,7 +537,7 @@ impl<'a> UseReader<'a> {
     fn read_ahead(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) {
         let (max, most_bytes) = limits::GREP_USES_HELD;
         let is_ahead = |file: &&ReferencingFile| {
-            cursor.is_none_or(|cursor| (file.part, &file.path) >= (cursor.distance, &cursor.path))
+            cursor.is_none_or(|cursor| (file.group, &file.path) >= (cursor.group, &cursor.path))
         };
         let mut lines = 0;
         let page = files.iter().filter(is_ahead).take_while(|file| {
@@ -584,15 +584,14 @@ impl<'a> UseReader<'a> {
     /// Collects lines after the cursor until the page is full.
     fn page(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
-        for ReferencingFile { part, path, matches, .. } in files {
-            let place = (*part, path);
-            let is_before = |cursor: &Cursor| place < (cursor.distance, &cursor.path);
+        for ReferencingFile { group, path, matches, .. } in files {
+            let place = (*group, path);
+            let is_before = |cursor: &Cursor| place < (cursor.group, &cursor.path);
             if cursor.is_some_and(is_before) {
                 continue;
             }
-            let given = cursor
-                .filter(|cursor| (cursor.distance, &cursor.path) == place)
-                .map_or(0, |cursor| cursor.line);
+            let given =
+                cursor.filter(|cursor| (cursor.group, &cursor.path) == place).map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
                 // We don't know how many lines of the cursor's file are left, if any, so we count all of its
@@ -610,8 +609,8 @@ impl<'a> UseReader<'a> {
                     break;
                 };
                 page.not_narrowed += u64::from(is_first && !lines.is_narrowed);
-                page.last = Some(Cursor { distance: place.0, path: path.clone(), line: lines.last });
-                page.add(GrepFile { order: place.0, ..lines.record });
+                page.last = Some(Cursor { group: *group, path: path.clone(), line: lines.last });
+                page.add(GrepFile { group: *group, ..lines.record });
                 lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
                 page.is_cut = lines.has_more;
                 page.by_bytes = lines.has_more && lines.found + 1 < max as u64;

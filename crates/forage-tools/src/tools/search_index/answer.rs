@@ -10,7 +10,7 @@ use super::{
     RankRequest, RankResponse, code, excluded_matches, is_number, lead, read_in_part, unseen_phrases,
 };
 use crate::arguments::split;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Group};
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
 use crate::outcome::{Limit, ToolOutcome};
@@ -95,8 +95,8 @@ impl RankAnswer<'_> {
         let last = self.page.last.filter(|_| self.page.is_cut && is_whole)?;
         let last = self.ranking.files.get(last)?;
         let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
-        let distance = u8::try_from(self.ranked.root(last)?.nth).ok()?;
-        Some(Cursor { distance, path, line: self.page.end as u64 }.encode(self.plan.bound))
+        let group = Group::Root(u8::try_from(self.ranked.root(last)?.nth).ok()?);
+        Some(Cursor { group, path, line: self.page.end as u64 }.encode(self.plan.bound))
     }
 
     /// Builds the records, and takes their parts out of the ranking and the page.

@@ -8,7 +8,7 @@ use super::scope::{RankScope, RankedRoots};
 use super::{RankRequest, SearchIndex};
 use crate::arguments::Clamp;
 use crate::context::Context;
-use crate::cursor::{UnresolvedCursor, fingerprint};
+use crate::cursor::{Group, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::tool::Tool as _;
@@ -53,8 +53,8 @@ impl<'a> RankPlan<'a> {
         let bound = scope.bound();
         let bound =
             fingerprint::<SearchIndex>(request, &first_place.root, &first_place.start, bound.as_deref());
-        let cursor =
-            request.cursor.as_deref().map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
+        let parse = |text| UnresolvedCursor::parse(text, bound, Group::Root);
+        let cursor = request.cursor.as_deref().map(parse).transpose()?;
         Ok(Self {
             context,
             scope,

@@ -9,6 +9,7 @@ use forage_rank::{Definition, DefinitionKind};
 
 use super::qualifier::Fit;
 use super::{GrepDefinition, OutlinedFile, UseReader, defines, is_called, narrow, within};
+use crate::cursor::Group;
 use crate::limits;
 use crate::output_redactor::Excerpt;
 use crate::sanitize::sanitize_line;
@@ -55,7 +56,7 @@ impl From<Fit> for DefinitionFit {
 }
 
 /// Definitions with their sort keys, in the order of an answer.
-type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
+type Ordered = Vec<((DefinitionFit, Group, bool), ListedDefinition)>;
 
 impl UseReader<'_> {
     /// Lists the definitions of the name, and the types that implement or extend it.
@@ -146,7 +147,7 @@ impl UseReader<'_> {
                 symbol: None,
                 within: around,
             };
-            ((fit, mentioning.part, definition.kind == DefinitionKind::Declaration), entry)
+            ((fit, mentioning.group, definition.kind == DefinitionKind::Declaration), entry)
         });
         (ordered.collect(), counts)
     }
