@@ -5,8 +5,8 @@ use forage_fs::Root;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::output_redactor::OutputRedactor;
-use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::head::Counts;
@@ -45,10 +45,10 @@ impl Tool for CountWords {
     type Request = CountRequest;
     type Response = CountResponse;
 
-    fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
+    fn run(call: &Call, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
         assert!(request.panics != Some(true), "requested by the test");
-        let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
-        let (text, ..) = whole_text(&target.root, &target.path, &context.stop)?;
+        let target = call.place(Some(&request.path))?.without_globs(&call.workspace.names)?;
+        let (text, ..) = whole_text(&target.root, &target.path, &call.stop)?;
         let words = text.split_whitespace().count() as u64;
         Ok(ToolOutcome::new(CountResponse { path: request.path, words }, words > 0))
     }

@@ -17,7 +17,7 @@
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 //! use forage_llm::{Endpoint, EndpointSettings, Wire};
 //! use forage_tools::registry::{AnyTool, ToolSelection};
-//! use forage_tools::{Answer, Context, ToolError};
+//! use forage_tools::{Answer, Call, ToolError, Workspace};
 //! use serde_json::{Value, json};
 //!
 //! /// A tool of this program, in addition to Forage's own.
@@ -36,16 +36,16 @@
 //!     fn input_schema(&self) -> Value {
 //!         json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]})
 //!     }
-//!     fn call(&self, _: &Context, request: Value) -> Result<Answer, ToolError> {
+//!     fn call(&self, _: &Call, request: Value) -> Result<Answer, ToolError> {
 //!         Ok(Answer::from_text(format!("Ticket {}: retries are never counted.", request["number"])))
 //!     }
 //! }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let root = Root::open(".".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
-//! let context = Context::new(Roots::new(vec![root], RelPath::root())?);
+//! let workspace = Workspace::new(Roots::new(vec![root], RelPath::root())?);
 //! let model = Wire::OpenAiChat.client(Endpoint::new(EndpointSettings::new("local", "http://localhost:11434/v1", "qwen3"))?);
-//! let mut agent = Agent::new(vec![model], usable_tools(&context, ToolSelection::default())?, context);
+//! let mut agent = Agent::new(vec![model], usable_tools(&workspace, ToolSelection::default())?, workspace);
 //! agent.add_tool(Arc::new(Tickets))?;
 //! let transcript = agent.ask("Where would ticket 7 be mended?", &|_| ())?;
 //! println!("{}", transcript.text());
@@ -74,7 +74,7 @@ use std::sync::Arc;
 
 use forage_llm::ChatModel;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised, is_name, shared};
-use forage_tools::{Context, FilterMode, Phrasing, Plain, ToolError};
+use forage_tools::{FilterMode, Phrasing, Plain, ToolError, Workspace};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
@@ -93,7 +93,7 @@ pub struct Agent {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Roots, limits and settings of the tools. The conversation uses its redactor, and cancelling its `stop`
     /// ends the conversation.
-    pub context: Context,
+    pub workspace: Workspace,
     /// The wording of advice to the models about errors.
     pub phrasing: &'static dyn Phrasing,
     /// The system prompt to use instead of the built-in one. This is a template: for example, `{grep_search}`
@@ -132,12 +132,12 @@ pub enum AskError {
 
 impl Agent {
     /// Creates an agent with the default limits.
-    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, context: Context) -> Self {
+    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, workspace: Workspace) -> Self {
         let limits = Limits::default();
         Self {
             models,
             tools,
-            context,
+            workspace,
             phrasing: &Plain,
             prompt: None,
             limits,
@@ -147,8 +147,8 @@ impl Agent {
     }
 
     /// Adds a tool of the program's own. We do not trust its answers: they are redacted and fenced like file
-    /// contents, and cut at [`Context::text_bytes`]. Whatever the tool does, we do not wait for it beyond the
-    /// time for tools.
+    /// contents, and cut at the `text_bytes` of a call. Whatever the tool does, we do not wait for it beyond
+    /// the time for tools.
     ///
     /// # Errors
     ///
@@ -169,11 +169,11 @@ impl Agent {
                 name,
             });
         }
-        self.tools.push(Arc::new(ExternalTool::new(tool, &self.context.redactor)));
+        self.tools.push(Arc::new(ExternalTool::new(tool, &self.workspace.redactor)));
         Ok(())
     }
 
-    /// Answers a question. Blocks until there is an answer, the time is up, or `context.stop` is cancelled.
+    /// Answers a question. Blocks until there is an answer, the time is up, or `workspace.stop` is cancelled.
     ///
     /// # Errors
     ///
@@ -216,10 +216,10 @@ impl Agent {
 ///
 /// Fails if two tools have the same name.
 pub fn usable_tools(
-    context: &Context,
+    workspace: &Workspace,
     mut choice: ToolSelection,
 ) -> Result<Vec<Arc<dyn AnyTool>>, ToolError> {
-    if context.filter.mode != FilterMode::Lexical && context.filter.models.is_empty() {
+    if workspace.filter.mode != FilterMode::Lexical && workspace.filter.models.is_empty() {
         choice.off.push("keyword_search");
     }
     Ok(advertised(&choice)?.into_iter().filter_map(shared).collect())

@@ -15,7 +15,7 @@ use forage_base::Stop;
 use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root, RootPolicy};
 use forage_search::{Pattern, PatternBudget, PatternOptions, ScanOptions, search};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::place::PathTarget;
@@ -89,7 +89,7 @@ enum Sources {
     Missing(String),
 }
 
-impl Context {
+impl Call {
     /// Adds the root of the dependency that a call's path names. Returns `None` if the path does not name
     /// one.
     ///
@@ -108,7 +108,7 @@ impl Context {
             return Ok(None);
         }
         let refused = |problem: String| ToolError::argument("path", problem);
-        let Some(stores) = &self.dependencies else {
+        let Some(stores) = &self.workspace.dependencies else {
             let problem = "reading the sources of dependencies is turned off (`search.dependencies`)";
             return Err(refused(problem.to_owned()));
         };
@@ -118,12 +118,12 @@ impl Context {
         let (packages, lists) = self.packages(stores, named);
         let (package, others) = chosen(packages, named, &lists).map_err(refused)?;
         let (root, start) = package.open()?;
-        let mut context = self.clone();
-        context.roots = context.roots.with(Arc::clone(&root));
-        context.notices.extend(others);
+        let mut call = self.clone();
+        call.roots = call.roots.with(Arc::clone(&root));
+        call.notices.extend(others);
         let text = text.to_owned();
-        context.named_dependencies.push(DependencyPlace { text, root, start, rest: package.rest });
-        Ok(Some(context))
+        call.named_dependencies.push(DependencyPlace { text, root, start, rest: package.rest });
+        Ok(Some(call))
     }
 
     /// Finds the packages that `named` may mean. Also returns the lists of packages that we read.
@@ -182,7 +182,7 @@ impl Context {
         }
     }
 
-    /// Returns the place of a path that [`Context::with_dependency`] has resolved.
+    /// Returns the place of a path that [`Call::with_dependency`] has resolved.
     pub(crate) fn dependency_place(&self, text: &str) -> Option<Result<PathTarget, ToolError>> {
         let place = self.named_dependencies.iter().find(|place| place.text == text.trim())?;
         Some(place.target())
@@ -201,8 +201,8 @@ impl Context {
 /// Finds the dependencies that define the name in a pattern without matches, such as `HeaderMap` or
 /// `struct HeaderMap`. Returns the places as callers can read them. If there is no time to search all
 /// dependencies, some may be missing.
-pub(crate) fn defining(context: &Context, pattern: &str, budget: &PatternBudget, stop: &Stop) -> Vec<String> {
-    let (Some(stores), Some(name)) = (&context.dependencies, defined_name(pattern)) else {
+pub(crate) fn defining(call: &Call, pattern: &str, budget: &PatternBudget, stop: &Stop) -> Vec<String> {
+    let (Some(stores), Some(name)) = (&call.workspace.dependencies, defined_name(pattern)) else {
         return Vec::new();
     };
     let stop = stop.within(limits::DEPENDENCY_SEARCH_TIME);
@@ -211,7 +211,7 @@ pub(crate) fn defining(context: &Context, pattern: &str, budget: &PatternBudget,
         return Vec::new();
     };
     let mut places = Vec::new();
-    for package in context.all_packages(stores, &stop) {
+    for package in call.all_packages(stores, &stop) {
         if places.len() == limits::DEPENDENCY_DEFINITIONS || stop.check().is_some() {
             break;
         }
@@ -219,17 +219,17 @@ pub(crate) fn defining(context: &Context, pattern: &str, budget: &PatternBudget,
         let scan = ScanOptions {
             max_file_matches: 1,
             line_bytes: Some(limits::GREP_LINE_CHARACTERS),
-            max_file_bytes: context.max_file_bytes,
+            max_file_bytes: call.limits.max_file_bytes,
             ..ScanOptions::default()
         };
         // An error concerns only this package.
-        let _ = search(&root, &start, &context.walk_options(), &definition, &scan, &stop, |file| {
+        let _ = search(&root, &start, &call.walk_options(), &definition, &scan, &stop, |file| {
             let line = file.events.first().map_or(1, |event| event.line_number);
             places.push(format!("{}:{line}", absolute(&root, &file.path)));
             ControlFlow::Break(())
         });
     }
-    places.into_iter().map(|place| context.without_secrets(&sanitize_line(&place))).collect()
+    places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place))).collect()
 }
 
 /// Matches the text before the name in a definition, in most languages.

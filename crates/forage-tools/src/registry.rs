@@ -8,7 +8,7 @@ use forage_base::Stop;
 use serde_json::Value;
 
 use crate::arguments::{self, ArgumentDefinition};
-use crate::context::{Context, FilterMode};
+use crate::call::Call;
 use crate::correction;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
@@ -20,6 +20,7 @@ use crate::outcome::{Answer, ToolOutcome};
 use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
+use crate::settings::FilterMode;
 use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
@@ -45,10 +46,10 @@ impl<T: Tool> RegistryEntry<T> {
         self.schema.get_or_init(schema::portable::<T::Request>)
     }
 
-    fn call_as_written(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn call_as_written(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        Ok(Answer::from_outcome(call_with::<T>(context, request, notes)?, context.text_bytes))
+        Ok(Answer::from_outcome(call_with::<T>(call, request, notes)?, call.limits.text_bytes))
     }
 }
 
@@ -125,22 +126,22 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         T::ABOUT != RootScope::None
     }
 
-    fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn corrected(&self, call: &Call, request: Value, error: &ToolError) -> Option<Value> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let corrected = correction::corrected(&definition, request, error)?;
         // The placeholder itself would be rejected, so we can't check this request.
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
         // To check that the tool accepts the request, make a call that is cancelled before it does anything.
-        let mut context = context.clone();
+        let mut call = Call { stop: Stop::never(), noted: Arc::default(), ..call.clone() };
+        call.stop.cancel();
+        let workspace = call.workspace_mut();
         // No observer may see this call.
-        context.observers = CallObservers::default();
-        context.stop = Stop::never();
-        context.stop.cancel();
-        context.filter.mode = FilterMode::Lexical;
+        workspace.observers = CallObservers::default();
+        workspace.filter.mode = FilterMode::Lexical;
         let refused = matches!(
-            self.call_as_written(&context, corrected.clone()),
+            self.call_as_written(&call, corrected.clone()),
             Err(ToolError::Request(_)
                 | ToolError::Argument { .. }
                 | ToolError::Pattern { .. }
@@ -150,20 +151,20 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         (!refused).then_some(corrected)
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let error = match self.call_as_written(context, request.clone()) {
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let error = match self.call_as_written(call, request.clone()) {
             Err(error @ ToolError::Pattern { .. }) => error,
             result => return result,
         };
-        let Some(corrected) = self.corrected(context, request, &error) else { return Err(error) };
-        let mut context = context.clone();
+        let Some(corrected) = self.corrected(call, request, &error) else { return Err(error) };
+        let mut call = call.clone();
         let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
         let pattern = clip(&pattern, limits::QUOTED_BYTES);
-        context.notices.push(format!(
+        call.notices.push(format!(
             "the pattern is not a valid regular expression; searched for this instead: {pattern}"
         ));
         // The caller did not write the corrected pattern, so an error must be about the original one.
-        self.call_as_written(&context, corrected).map_err(|_| error)
+        self.call_as_written(&call, corrected).map_err(|_| error)
     }
 
     fn piece_schema(&self) -> Option<Value> {
@@ -178,30 +179,24 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         schema
     }
 
-    fn each(
-        &self,
-        context: &Context,
-        request: Value,
-        receive: RecordReceiver<'_>,
-    ) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn each(&self, call: &Call, request: Value, receive: RecordReceiver<'_>) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        let outcome = catch_unwind(AssertUnwindSafe(|| T::each(context, request, receive)));
-        let mut outcome =
-            outcome.unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| T::each(call, request, receive)));
+        let mut outcome = outcome.unwrap_or_else(|panic| Err(internal::<T>(call, panic_message(&*panic))))?;
         outcome.warnings.splice(0..0, notes);
-        Ok(Answer::from_outcome(outcome, context.text_bytes))
+        Ok(Answer::from_outcome(outcome, call.limits.text_bytes))
     }
 }
 
 /// Formats the message to a model for a rejected call: the problem, and the corrected call if there is one.
-pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
-    let mut message = error.message(tool.id(), &context.names);
-    if let Some(corrected) = tool.corrected(context, request, error) {
-        message += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
+pub fn refusal(tool: &dyn AnyTool, call: &Call, request: Value, error: &ToolError) -> String {
+    let mut message = error.message(tool.id(), &call.workspace.names);
+    if let Some(corrected) = tool.corrected(call, request, error) {
+        message += &format!("\nCall it like this: {} {corrected}", call.workspace.names.called(tool.id()));
     }
     // The message may quote the arguments, and these may contain secrets.
-    clip(&context.without_secrets(&message), limits::ERROR_BYTES)
+    clip(&call.workspace.without_secrets(&message), limits::ERROR_BYTES)
 }
 
 /// Runs a call with a typed request. Use [`AnyTool::call`] for a request in JSON. The outcome is redacted but
@@ -210,8 +205,8 @@ pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &To
 /// # Errors
 ///
 /// Fails with the tool's error.
-pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
-    call_with::<T>(context, request, Vec::new())
+pub fn call<T: Tool>(call: &Call, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
+    call_with::<T>(call, request, Vec::new())
 }
 
 /// Parses arguments as a call of the tool does, including the names that other tools use for them.
@@ -219,56 +214,53 @@ pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutco
 /// # Errors
 ///
 /// Fails if the arguments don't fit the tool's schema.
-pub fn request<T: Tool>(context: &Context, arguments: Value) -> Result<T::Request, ToolError> {
+pub fn request<T: Tool>(call: &Call, arguments: Value) -> Result<T::Request, ToolError> {
     let schema = schema::portable::<T::Request>();
-    let definition = ArgumentDefinition::for_tool::<T>(&schema, &context.names);
+    let definition = ArgumentDefinition::for_tool::<T>(&schema, &call.workspace.names);
     Ok(arguments::parse(&definition, arguments)?.0)
 }
 
-/// Like [`call`], but renders the answer, limited to the context's `text_bytes`.
+/// Like [`call`], but renders the answer, limited to the call's `text_bytes`.
 ///
 /// # Errors
 ///
 /// Fails with the tool's error.
-pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
-    Ok(render::<T>(context, call::<T>(context, request)?))
+pub fn answer<T: Tool>(call: &Call, request: T::Request) -> Result<Answer, ToolError> {
+    Ok(render::<T>(call, self::call::<T>(call, request)?))
 }
 
-/// Renders the outcome of [`call`], limited to the context's `text_bytes`.
-pub fn render<T: Tool>(context: &Context, outcome: ToolOutcome<T::Response>) -> Answer {
-    Answer::from_outcome(outcome, context.text_bytes)
+/// Renders the outcome of [`call`], limited to the call's `text_bytes`.
+pub fn render<T: Tool>(call: &Call, outcome: ToolOutcome<T::Response>) -> Answer {
+    Answer::from_outcome(outcome, call.limits.text_bytes)
 }
 
 /// Dispatches a call. `notes` come from argument parsing.
 fn call_with<T: Tool>(
-    context: &Context,
+    call: &Call,
     request: T::Request,
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let path = T::path(&request).map(str::to_owned);
-    let with_dependency = context.with_dependency(path.as_deref())?;
-    let context = with_dependency.as_ref().unwrap_or(context);
+    let with_dependency = call.with_dependency(path.as_deref())?;
+    let call = with_dependency.as_ref().unwrap_or(call);
     let root = match T::ABOUT {
         RootScope::None => None,
-        _ => match multi_root::chosen::<T>(context, path.as_deref())? {
-            None => return multi_root::each::<T>(context, &request, notes),
+        _ => match multi_root::chosen::<T>(call, path.as_deref())? {
+            None => return multi_root::each::<T>(call, &request, notes),
             root => root,
         },
     };
-    let is_other = root.as_ref().is_some_and(|root| !context.is_first(root));
+    let is_other = root.as_ref().is_some_and(|root| !call.is_first(root));
     let running = RunningCall::start(root.as_ref(), is_other);
-    let outcome = run::<T>(context, request);
-    let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
-    running.finish::<T>(&mut outcome, context, notes);
+    let outcome = run::<T>(call, request);
+    let mut outcome = outcome.map_err(|error| with_nearest(call, path.as_deref(), error))?;
+    running.finish::<T>(&mut outcome, call, notes);
     Ok(outcome)
 }
 
-pub(crate) fn run<T: Tool>(
-    context: &Context,
-    request: T::Request,
-) -> Result<ToolOutcome<T::Response>, ToolError> {
-    catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
-        .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))
+pub(crate) fn run<T: Tool>(call: &Call, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
+    catch_unwind(AssertUnwindSafe(|| T::run(call, request)))
+        .unwrap_or_else(|panic| Err(internal::<T>(call, panic_message(&*panic))))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::arguments::ArgumentAliases;
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::multi_root::{RootScope, RootShares};
 use crate::outcome::{Answer, Render, ToolOutcome};
@@ -42,7 +42,7 @@ pub enum Egress {
 /// A tool, with everything about it in one place.
 ///
 /// A call blocks: it uses disk and processor on the tool's own threads. A front end that serves many callers
-/// should run it on a separate thread and stop it through [`Context::stop`].
+/// should run it on a separate thread and stop it through [`Call::stop`].
 #[expect(private_bounds, reason = "text for models is written in this crate only")]
 pub trait Tool {
     /// The name that callers use.
@@ -96,18 +96,18 @@ pub trait Tool {
     /// implement this or [`Tool::shares`] if it is called for [`RootScope::PerRoot`] root.
     fn max_results<'a>(
         _request: &'a mut Self::Request,
-        _context: &Context,
+        _context: &Call,
     ) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
-    /// Divides a request among the roots of the context, if its limit is for all of them together and is not
+    /// Divides a request among the roots of the call, if its limit is for all of them together and is not
     /// a number of results.
     #[doc(hidden)]
-    fn shares(_context: &Context, _request: &Self::Request) -> Option<RootShares<Self::Request>> {
+    fn shares(_context: &Call, _request: &Self::Request) -> Option<RootShares<Self::Request>> {
         None
     }
     /// Runs a call.
-    fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
+    fn run(call: &Call, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
     /// Generates the schema of the items that [`Tool::each`] streams, for a tool that supports this.
     fn piece_schema() -> Option<Value> {
         None
@@ -119,11 +119,11 @@ pub trait Tool {
     ///
     /// See [`Tool::run`].
     fn each(
-        context: &Context,
+        call: &Call,
         request: Self::Request,
         _receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<Self::Response>, ToolError> {
-        Self::run(context, request)
+        Self::run(call, request)
     }
 }
 
@@ -203,13 +203,13 @@ pub trait AnyTool: Send + Sync {
         None
     }
     /// Corrects a rejected request, if there is an unambiguous correction.
-    fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
+    fn corrected(&self, _context: &Call, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
     /// Runs a call from JSON. This is the same for all JSON front ends. If a pattern is not a valid regular
     /// expression but has one unambiguous meaning, we search for that, and the answer says so. A panic
     /// becomes an error of this call only.
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError>;
     /// The schema of the items that [`AnyTool::each`] streams, for a tool that supports this.
     fn piece_schema(&self) -> Option<Value> {
         None
@@ -225,13 +225,8 @@ pub trait AnyTool: Send + Sync {
     /// # Errors
     ///
     /// See [`AnyTool::call`].
-    fn each(
-        &self,
-        context: &Context,
-        request: Value,
-        _receive: RecordReceiver<'_>,
-    ) -> Result<Answer, ToolError> {
-        self.call(context, request)
+    fn each(&self, call: &Call, request: Value, _receive: RecordReceiver<'_>) -> Result<Answer, ToolError> {
+        self.call(call, request)
     }
 }
 

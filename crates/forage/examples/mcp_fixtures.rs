@@ -22,7 +22,7 @@ use forage_mcp::{
 };
 use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Egress, ToolError};
+use forage_tools::{Answer, Call, Egress, ToolError, Workspace};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData,
@@ -95,9 +95,9 @@ impl McpWorkspace for OneRoot {
         self.asks_clients
     }
 
-    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Workspace, String> {
         origin.client_roots.iter().for_each(|root| eprintln!("client root: {}", root.display()));
-        Ok(Context::new(self.roots.clone()))
+        Ok(Workspace::new(self.roots.clone()))
     }
 }
 
@@ -106,7 +106,7 @@ struct Fixture {
     name: &'static str,
     /// The arguments: name, type, and true if the argument is required.
     arguments: &'static [(&'static str, &'static str, bool)],
-    run: fn(&Context, &Value) -> Result<String, ToolError>,
+    run: fn(&Call, &Value) -> Result<String, ToolError>,
 }
 
 impl AnyTool for Fixture {
@@ -146,8 +146,8 @@ impl AnyTool for Fixture {
         self.name == "noop"
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let text = (self.run)(context, &request)?;
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let text = (self.run)(call, &request)?;
         Ok(Answer::with_records(text, json!({})))
     }
 }
@@ -178,7 +178,7 @@ static TOOLS: &[Fixture] = &[
     Fixture {
         name: "test_tool_with_progress",
         arguments: &[],
-        run: |context, _| slow(context, &json!({ "ms": 1_700 })),
+        run: |call, _| slow(call, &json!({ "ms": 1_700 })),
     },
     // Forage never sends log messages to clients.
     Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
@@ -200,12 +200,12 @@ const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 const ROOTS: &str = "test_input_required_result_list_roots";
 
 /// Runs for a time or until it is stopped. Prints its start and end on stderr, in milliseconds since 1970.
-fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
+fn slow(call: &Call, request: &Value) -> Result<String, ToolError> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let (began, time) = (Instant::now(), Duration::from_millis(request["ms"].as_u64().unwrap_or(10_000)));
     eprintln!("slow: began at {}", now());
     while began.elapsed() < time {
-        if context.stop.check().is_some() {
+        if call.stop.check().is_some() {
             eprintln!("slow: stopped at {}", now());
             return Err(ToolError::Cancelled);
         }
@@ -216,24 +216,24 @@ fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
 }
 
 /// Asks the only model of the call, which is the client's.
-fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
-    let prompt = context.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
+fn ask(call: &Call, request: &Value) -> Result<String, ToolError> {
+    let prompt = call.workspace.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
     let question = ChatRequest::question(Redacted::trusted("You answer."), prompt, 100);
-    let Some(model) = context.filter.models.first() else {
+    let Some(model) = call.workspace.filter.models.first() else {
         return Err(ToolError::NoModel {
             tool: "sampling".to_owned(),
             is_configured: false,
             looked_for: "The client offers no sampling.".to_owned(),
         });
     };
-    match model.complete(&question, &CallBudget::until(Instant::now() + context.timeout)) {
+    match model.complete(&question, &CallBudget::until(Instant::now() + call.limits.timeout)) {
         Ok(answer) => Ok(format!("LLM response: {}", answer.text)),
         Err(error) => Err(ToolError::ModelsFailed { errors: error.to_string() }),
     }
 }
 
-fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
-    ask(context, &json!({ "prompt": "What is the capital of France?" }))
+fn ask_once(call: &Call, _request: &Value) -> Result<String, ToolError> {
+    ask(call, &json!({ "prompt": "What is the capital of France?" }))
 }
 
 /// The product's server, extended by content that the product never sends.

@@ -21,7 +21,7 @@ pub use self::uses::{GrepDefinition, GrepReceiver, GrepWithin};
 use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp, refuse_pages};
-use crate::context::Context;
+use crate::call::Call;
 use crate::cursor::Group;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
@@ -231,7 +231,7 @@ impl Tool for GrepSearch {
         request.path.as_deref()
     }
 
-    fn max_results<'a>(request: &'a mut GrepRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut GrepRequest, _: &Call) -> Option<(&'a mut Option<i64>, u64)> {
         let most = match request.output.unwrap_or_default() {
             GrepOutput::Files | GrepOutput::Counts => limits::GREP_FILES,
             GrepOutput::Lines | GrepOutput::Uses => limits::GREP_MATCHES,
@@ -239,15 +239,15 @@ impl Tool for GrepSearch {
         Some((&mut request.max_results, most))
     }
 
-    fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    fn run(call: &Call, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         request.refuse_options_of_text()?;
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
-            GrepOutput::Uses => uses::run(context, request),
-            output => page(context, &request, output),
+            GrepOutput::Uses => uses::run(call, request),
+            output => page(call, &request, output),
         }?;
         if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
-            outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "file_pattern", &glob));
+            outcome.warnings.extend(fits_elsewhere(call, path.as_deref(), "file_pattern", &glob));
         }
         Ok(outcome)
     }
@@ -257,17 +257,17 @@ impl Tool for GrepSearch {
     }
 
     fn each(
-        context: &Context,
+        call: &Call,
         request: GrepRequest,
         receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        each(context, request, |file| receive(json!(file)))
+        each(call, request, |file| receive(json!(file)))
     }
 }
 
 /// Runs the search for one page of results.
 fn page(
-    context: &Context,
+    call: &Call,
     request: &GrepRequest,
     output: GrepOutput,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
@@ -275,10 +275,10 @@ fn page(
         GrepOutput::Files | GrepOutput::Counts => (ResultUnit::Files, limits::GREP_FILES),
         GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
     };
-    let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
+    let mut clamp = Clamp::new(&call.workspace.names, GrepSearch::NAME);
     let max = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, default, 1, max);
-    let mut search = LineSearch::new::<GrepSearch>(context, request, request.asked(context, unit, clamp))?;
+    let mut search = LineSearch::new::<GrepSearch>(call, request, request.asked(call, unit, clamp))?;
     let mut files = Vec::new();
     let found = search.run(Some(max_results), &mut |file| {
         files.push(GrepFile::from(file));
@@ -295,7 +295,7 @@ fn page(
 /// Fails with the errors of [`GrepSearch`]. Also fails if the request asks for anything but lines, or if it
 /// sets `max_results` or `cursor`: these are for pages.
 pub(crate) fn each(
-    context: &Context,
+    call: &Call,
     request: GrepRequest,
     mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
@@ -304,10 +304,10 @@ pub(crate) fn each(
     }
     request.refuse_options_of_text()?;
     refuse_pages(request.max_results, request.cursor.as_deref())?;
-    in_turn::<GrepSearch>(context, &request, |turn, request| {
+    in_turn::<GrepSearch>(call, &request, |turn, request| {
         let asked =
-            request.asked(turn.context, ResultUnit::Lines, Clamp::new(&context.names, GrepSearch::NAME));
-        let mut search = LineSearch::new::<GrepSearch>(turn.context, &request, asked)?;
+            request.asked(turn.call, ResultUnit::Lines, Clamp::new(&call.workspace.names, GrepSearch::NAME));
+        let mut search = LineSearch::new::<GrepSearch>(turn.call, &request, asked)?;
         let mut is_wanted = true;
         let found = search.run(None, &mut |mut file| {
             turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::adapted;
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::{FileSource, is_binary};
 use crate::head::Counts;
@@ -191,13 +191,13 @@ pub struct ReadPart {
 ///
 /// Fails if the file has no definition with this name.
 pub(super) fn definition_lines(
-    context: &Context,
+    call: &Call,
     file: (&RelPath, &str),
     symbol: &str,
     stop: &Stop,
 ) -> Result<Vec<(u64, u64)>, ToolError> {
     let request = SymbolRequest { symbols: symbol, around: 0, takes_all: true };
-    let found = structure::lines_of_all(context, file, request, stop)?;
+    let found = structure::lines_of_all(call, file, request, stop)?;
     Ok(found.into_iter().map(|of| (of.start, of.end)).collect())
 }
 
@@ -208,23 +208,23 @@ pub(super) fn definition_lines(
 ///
 /// Fails if there is no such file or definition, or if the path alone is given.
 pub(super) fn named_code(
-    context: &Context,
+    call: &Call,
     path: &str,
     stop: &Stop,
 ) -> Result<(FileSource, String, RangeInclusive<u32>), ToolError> {
-    let (target, symbol) = structure::named(context, &ReadRequest::new(path))?;
+    let (target, symbol) = structure::named(call, &ReadRequest::new(path))?;
     let source = FileSource::new(&target, stop)?;
     let text = source.whole_text(stop)?.0.into_text();
     let number = |line: i64| u32::try_from(line).unwrap_or(u32::MAX);
     let lines = match (symbol, target.lines) {
         (Some(symbol), _) => {
             let request = SymbolRequest { symbols: &symbol, around: 0, takes_all: false };
-            let found = structure::lines_of_all(context, (&source.path, &text), request, stop)?;
+            let found = structure::lines_of_all(call, (&source.path, &text), request, stop)?;
             found.first().map(|of| number(of.start.cast_signed())..=number(of.end.cast_signed()))
         }
         (None, Some(lines)) if *lines.end() == i64::MAX => {
             let path = String::from_utf8_lossy(source.path.as_bytes());
-            let outline = context.outlines.outline(&path, &text, stop);
+            let outline = call.workspace.outlines.outline(&path, &text, stop);
             let around = outline.innermost(number(*lines.start())).map(|at| &outline.definitions[at]);
             around.map(|definition| definition.start_line..=definition.end_line)
         }
@@ -262,22 +262,22 @@ impl Tool for ReadFile {
         Some(&request.path)
     }
 
-    fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-        let (target, symbol) = structure::named(context, &request)?;
-        let source = FileSource::new(&target, &context.stop.within(context.timeout))?;
+    fn run(call: &Call, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
+        let (target, symbol) = structure::named(call, &request)?;
+        let source = FileSource::new(&target, &call.stop.within(call.limits.timeout))?;
         let PathTarget { path, lines, note, .. } = target;
         // With lines in the path we don't need this note: the answer will show the path and the lines.
         let note = note.filter(|_| lines.is_none());
-        let stop = context.stop.within(context.timeout);
+        let stop = call.stop.within(call.limits.timeout);
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
         if request.outline == Some(true) {
             if names_lines || symbol.is_some() {
                 let problem = "it covers the whole file; omit lines and names of definitions";
                 return Err(ToolError::argument("outline", problem));
             }
-            return structure::answer(context, &source, lines, note, &stop);
+            return structure::answer(call, &source, lines, note, &stop);
         }
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
+        let mut clamp = Clamp::new(&call.workspace.names, Self::NAME);
         let max = limits::GREP_CONTEXT_MAX;
         let around = clamp.number("context_lines", request.context_lines, 0, 0, max);
         let mut of_symbols = match &symbol {
@@ -287,21 +287,21 @@ impl Tool for ReadFile {
             Some(symbol) => {
                 let text = source.whole_text(&stop)?.0;
                 let request = SymbolRequest { symbols: symbol, around, takes_all: false };
-                structure::lines_of_all(context, (&path, &text), request, &stop)?
+                structure::lines_of_all(call, (&path, &text), request, &stop)?
             }
             None => Vec::new(),
         }
         .into_iter();
         let of_symbol = of_symbols.next();
         let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
-        let asked = AskedLines::new(context, &request, lines, &mut clamp);
+        let asked = AskedLines::new(call, &request, lines, &mut clamp);
         let mut hidden = RedactionReport::default();
-        let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
+        let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
         let range = (asked.start, asked.end);
-        let mut wanted = WantedLines::read(context.text_bytes, &source, range, &mut redactor, &stop)?;
+        let mut wanted = WantedLines::read(call.limits.text_bytes, &source, range, &mut redactor, &stop)?;
         asked.warn(&wanted.reader, &mut clamp);
         let mut symbols = SymbolParts::new(of_symbol, &mut wanted);
-        let room = context.text_bytes.saturating_sub(wanted.shown.text_bytes());
+        let room = call.limits.text_bytes.saturating_sub(wanted.shown.text_bytes());
         symbols.read(room, &source, of_symbols, &mut redactor, &stop)?;
         let lines = wanted.shown.lines.len() as u64;
         let last = (asked.start + lines).saturating_sub(1);
@@ -344,7 +344,7 @@ struct AskedLines {
 impl AskedLines {
     /// Takes the range from the request or, if it has none, from `lines`.
     fn new(
-        context: &Context,
+        call: &Call,
         request: &ReadRequest,
         lines: Option<RangeInclusive<i64>>,
         clamp: &mut Clamp<'_>,
@@ -355,7 +355,7 @@ impl AskedLines {
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
         let given_end = request.end_line.or(last);
         // `warn` repeats this, because its warning comes after the file could be read.
-        let end = Clamp::new(&context.names, ReadFile::NAME).at_least("end_line", given_end, start);
+        let end = Clamp::new(&call.workspace.names, ReadFile::NAME).at_least("end_line", given_end, start);
         Self { start, end, given_end }
     }
 

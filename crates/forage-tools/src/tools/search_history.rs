@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
+use crate::call::Call;
 use crate::changes::change_word;
-use crate::context::Context;
 use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
@@ -242,19 +242,19 @@ impl Tool for SearchHistory {
         request.path.as_deref()
     }
 
-    fn max_results<'a>(request: &'a mut HistoryRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut HistoryRequest, _: &Call) -> Option<(&'a mut Option<i64>, u64)> {
         Some((&mut request.max_results, limits::HISTORY_COMMITS))
     }
 
-    fn run(context: &Context, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let search = HistoryCall::new(context, request)?;
+    fn run(call: &Call, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        let search = HistoryCall::new(call, request)?;
         search.run()
     }
 }
 
 /// A call, with its checked arguments.
 struct HistoryCall<'a> {
-    context: &'a Context,
+    call: &'a Call,
     request: HistoryRequest,
     root: Arc<Root>,
     path: RelPath,
@@ -285,8 +285,8 @@ struct HistoryPage<'a> {
 }
 
 impl<'a> HistoryCall<'a> {
-    fn new(context: &'a Context, mut request: HistoryRequest) -> Result<Self, ToolError> {
-        let mut clamp = Clamp::new(&context.names, SearchHistory::NAME);
+    fn new(call: &'a Call, mut request: HistoryRequest) -> Result<Self, ToolError> {
+        let mut clamp = Clamp::new(&call.workspace.names, SearchHistory::NAME);
         let max = clamp.number(
             "max_results",
             request.max_results,
@@ -300,8 +300,8 @@ impl<'a> HistoryCall<'a> {
             return Err(ToolError::argument("symbol", "give a pattern or a symbol, not both"));
         }
         let PathTarget { root, path, note, revision, .. } =
-            context.place(request.path.as_deref())?.without_globs(&context.names)?;
-        let stop = context.stop.within(context.timeout);
+            call.place(request.path.as_deref())?.without_globs(&call.workspace.names)?;
+        let stop = call.stop.within(call.limits.timeout);
         let shown_path = match &revision {
             Some(revision) => revision.shown(&path.display()),
             None => path.display().into_owned(),
@@ -320,7 +320,7 @@ impl<'a> HistoryCall<'a> {
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let max = usize::try_from(max).unwrap_or(1);
         Ok(Self {
-            context,
+            call,
             request,
             root,
             path,
@@ -343,13 +343,13 @@ impl<'a> HistoryCall<'a> {
         let mut hidden = RedactionReport::default();
         let mut repository = self.open(&self.stop)?;
         // A commit that was found in time should get its lines.
-        let a_little_more = self.context.stop.within(self.context.timeout + limits::HISTORY_LINES_TIME);
+        let a_little_more = self.call.stop.within(self.call.limits.timeout + limits::HISTORY_LINES_TIME);
         let mut page = HistoryPage {
             commits: Vec::new(),
             repository: self.open(&a_little_more)?,
-            redactor: OutputRedactor::new(&self.context.redactor, &mut hidden),
+            redactor: OutputRedactor::new(&self.call.workspace.redactor, &mut hidden),
             max: self.max,
-            room: self.context.text_bytes,
+            room: self.call.limits.text_bytes,
             begun: (self.skip, self.begun),
         };
         let (report, too_slow) = match &self.request.symbol {
@@ -413,7 +413,7 @@ impl<'a> HistoryCall<'a> {
             let path = RelPath::from_bytes(path, &RelPath::root());
             let path = path.map_err(|error| ToolError::argument("path", error.to_string()))?;
             let decoded = String::from_utf8_lossy(text);
-            let found = definition_lines(self.context, (&path, &decoded), symbol, &self.stop)?;
+            let found = definition_lines(self.call, (&path, &decoded), symbol, &self.stop)?;
             Ok(found.into_iter().filter_map(|lines| byte_range(text, lines)).collect())
         };
         let may_have = may_have_definition(symbol);
@@ -457,7 +457,7 @@ impl<'a> HistoryCall<'a> {
 
     fn unread(&self, error: ObjectError) -> ToolError {
         match error {
-            ObjectError::Stopped if self.context.stop.is_cancelled() => ToolError::Cancelled,
+            ObjectError::Stopped if self.call.stop.is_cancelled() => ToolError::Cancelled,
             error => ToolError::Repository(error.to_string()),
         }
     }

@@ -29,7 +29,7 @@ use self::scope::{RankScope, RankedRoots};
 pub use self::similar::SimilarCode;
 use super::adapted;
 use crate::arguments::{ArgumentAlias, ArgumentAliases};
-use crate::context::Context;
+use crate::call::Call;
 use crate::cursor::UnresolvedCursor;
 use crate::error::ToolError;
 use crate::limits;
@@ -235,13 +235,13 @@ pub struct RankedReason {
 /// Ranks files for another tool. `max` is the maximum number of files, and of chunks per file. The second
 /// value is true if the ranked index was not ready, so that a line search replaced it.
 pub(crate) fn rank(
-    context: &Context,
+    call: &Call,
     request: &RankRequest,
     max: (usize, usize),
     stop: &Stop,
 ) -> Result<(Ranking, bool), ToolError> {
-    let scope = RankScope::new(context, request)?;
-    let (ranked, ranking) = scope.search(context, false, (stop, Instant::now()), max, true)?;
+    let scope = RankScope::new(call, request)?;
+    let (ranked, ranking) = scope.search(call, false, (stop, Instant::now()), max, true)?;
     Ok((ranking, ranked.is_provisional()))
 }
 
@@ -272,11 +272,11 @@ impl Tool for SearchIndex {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
+    fn run(call: &Call, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         if let Some(like) = request.like.as_deref().filter(|like| !like.trim().is_empty()) {
-            return similar::run(context, &request, like);
+            return similar::run(call, &request, like);
         }
-        let plan = RankPlan::new(context, &request)?;
+        let plan = RankPlan::new(call, &request)?;
         let (ranked, ranking) = plan.rank()?;
         let page = PageReader::new(&plan, &ranked, &ranking)?.read();
         RankAnswer { plan: &plan, ranked: &ranked, ranking, page }.assemble(request)
@@ -341,13 +341,9 @@ fn place(
 }
 
 /// Searches for the query in files that the configuration excludes.
-fn excluded_matches(
-    context: &Context,
-    ranked: &RankedRoots<'_>,
-    query: &str,
-) -> Result<CallVerdict, ToolError> {
+fn excluded_matches(call: &Call, ranked: &RankedRoots<'_>, query: &str) -> Result<CallVerdict, ToolError> {
     let ranking = ranked.search(query, (1, 1), false, true)?;
-    let line = ranking.files.first().zip(context.excludes.as_ref()).map(|(file, excludes)| {
+    let line = ranking.files.first().zip(call.workspace.excludes.as_ref()).map(|(file, excludes)| {
         let files = count(ranking.matching as u64, "file");
         let mut path = file.path.clone();
         ranked.roots.iter().skip(file.index).take(1).for_each(|root| root.place.name(&mut path));

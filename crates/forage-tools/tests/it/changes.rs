@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use forage_tools::{Context, ErrorCode};
+use forage_tools::{ErrorCode, Workspace};
 use serde_json::{Value, json};
 
 use super::support::{Tree, answer, call};
@@ -38,8 +38,8 @@ fn repository() -> Tree {
     tree
 }
 
-fn files(context: &Context, tool: &str, request: Value) -> Vec<String> {
-    let records = answer(context, tool, request).records().clone();
+fn files(workspace: &Workspace, tool: &str, request: Value) -> Vec<String> {
+    let records = answer(workspace, tool, request).records().clone();
     let files = records["files"].as_array().or(records["entries"].as_array()).unwrap();
     files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
 }
@@ -47,9 +47,9 @@ fn files(context: &Context, tool: &str, request: Value) -> Vec<String> {
 #[test]
 fn changed_files_are_the_scope_of_a_search() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let grep =
-        |changed: &str| files(&context, "grep_search", json!({ "pattern": "needle", "changed": changed }));
+        |changed: &str| files(&workspace, "grep_search", json!({ "pattern": "needle", "changed": changed }));
     for uncommitted in ["HEAD", "working tree", "feature"] {
         assert_eq!(grep(uncommitted), [".hidden/new.rs", "src/one.rs"], "{uncommitted}");
     }
@@ -58,35 +58,35 @@ fn changed_files_are_the_scope_of_a_search() {
     assert_eq!(grep("main"), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
     assert_eq!(grep(""), ["src/one.rs", "src/two.rs"]);
     let uses = json!({ "pattern": "needle", "output": "uses", "changed": "main..." });
-    assert_eq!(files(&context, "grep_search", uses), ["src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", uses), ["src/two.rs"]);
     let below = json!({ "pattern": "needle", "path": "src", "file_pattern": "*.rs", "changed": "main" });
-    assert_eq!(files(&context, "grep_search", below), ["src/one.rs", "src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", below), ["src/one.rs", "src/two.rs"]);
     let ranked = json!({ "query": "needle", "changed": "main...", "code_tokens": 0 });
-    assert_eq!(files(&context, "search_index", ranked), ["src/two.rs"]);
+    assert_eq!(files(&workspace, "search_index", ranked), ["src/two.rs"]);
     let named = json!({ "name": "*.rs", "changed": "main" });
-    assert_eq!(files(&context, "list_directory", named), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
+    assert_eq!(files(&workspace, "list_directory", named), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
 }
 
 #[test]
 fn changed_files_are_searched_as_they_are_now() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let grep = || {
-        files(&context, "grep_search", json!({ "pattern": "needle", "output": "uses", "changed": "HEAD" }))
+        files(&workspace, "grep_search", json!({ "pattern": "needle", "output": "uses", "changed": "HEAD" }))
     };
     assert_eq!(grep(), [".hidden/new.rs", "src/one.rs"]);
     // A commit changes the scope without changing a file.
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "All"]);
     assert!(grep().is_empty());
-    let text = answer(&context, "grep_search", json!({ "pattern": "needle", "changed": "HEAD" })).text;
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "needle", "changed": "HEAD" })).text;
     assert!(text.contains("no file has changed (`HEAD`)"), "{text}");
 }
 
 #[test]
 fn a_change_set_names_its_definitions_and_companions() {
     let tree = repository();
-    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&tree.workspace(), "list_directory", json!({ "changed": "HEAD" })).text;
     let expected = "3 files changed (`HEAD`):\n\
         D gone.rs\n    removed: fn gone 1\n\
         M src/one.rs\n    added: fn new 5\n    changed: fn one 1-3\n    removed: fn old 5\n\
@@ -94,7 +94,7 @@ fn a_change_set_names_its_definitions_and_companions() {
         Not changed, though commits usually change them too:\n  docs/one.md (in 3 of 3 commits of src/one.rs)\n";
     assert!(text.starts_with(expected), "{text}");
     let below =
-        answer(&tree.context(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
+        answer(&tree.workspace(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
     assert!(
         below.starts_with("1 file changed in src (`main...`):\nM src/two.rs\n    changed: fn two 1-3\n"),
         "{below}"
@@ -108,12 +108,12 @@ fn ranges_that_name_nothing_are_refused() {
         (json!({ "pattern": "x", "changed": "nowhere..." }), "there is no branch, tag or commit `nowhere`"),
         (json!({ "pattern": "x", "changed": "HEAD", "path": "src/two.rs" }), "src/two.rs has not changed"),
     ] {
-        let error = call(&tree.context(), "grep_search", request).unwrap_err();
+        let error = call(&tree.workspace(), "grep_search", request).unwrap_err();
         assert_eq!(error.code(), ErrorCode::Argument);
         assert!(error.to_string().contains(expected), "{error}");
     }
     let without = Tree::new();
-    let error = call(&without.context(), "list_directory", json!({ "changed": "HEAD" })).unwrap_err();
+    let error = call(&without.workspace(), "list_directory", json!({ "changed": "HEAD" })).unwrap_err();
     assert!(error.to_string().contains("has no git repository at its top"), "{error}");
 }
 
@@ -122,10 +122,10 @@ fn ranges_that_name_nothing_are_refused() {
 fn changed_secret_files_are_not_opened() {
     let tree = repository();
     tree.write(".env", "PASSWORD=needle\n");
-    let context = tree.context();
-    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "changed": "HEAD" })).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "PASSWORD", "changed": "HEAD" })).text;
     assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
-    let text = answer(&context, "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&workspace, "list_directory", json!({ "changed": "HEAD" })).text;
     assert!(text.contains("? .env\n"), "{text}");
 }
 
@@ -139,7 +139,7 @@ fn output(tree: &Tree, arguments: &[&str]) -> String {
 fn another_revision_is_searched_as_git_greps_it() {
     let tree = repository();
     git(&tree, &["gc", "-q"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (place, arguments) in [
         ("ref:main", &["main"][..]),
         ("HEAD~1:", &["HEAD~1"]),
@@ -148,7 +148,7 @@ fn another_revision_is_searched_as_git_greps_it() {
         ("ref:HEAD~2:docs", &["HEAD~2", "--", "docs"]),
     ] {
         let request = json!({ "pattern": "eedle", "path": place, "context_lines": 0 });
-        let records = answer(&context, "grep_search", request).records().clone();
+        let records = answer(&workspace, "grep_search", request).records().clone();
         let mut lines = Vec::new();
         for file in records["files"].as_array().unwrap() {
             for line in file["lines"].as_array().unwrap() {
@@ -164,29 +164,30 @@ fn another_revision_is_searched_as_git_greps_it() {
         assert!(!lines.is_empty());
     }
     let globs = json!({ "pattern": "eedle", "path": "ref:main", "file_pattern": "*.md" });
-    assert_eq!(files(&context, "grep_search", globs), ["main:docs/one.md"]);
+    assert_eq!(files(&workspace, "grep_search", globs), ["main:docs/one.md"]);
     let first = json!({ "pattern": "eedle", "path": "ref:main", "max_results": 1 });
-    let first = answer(&context, "grep_search", first).records().clone();
+    let first = answer(&workspace, "grep_search", first).records().clone();
     assert_eq!((&first["match_count"], &first["files"][0]["path"]), (&json!(3), &json!("main:docs/one.md")));
     let next =
         json!({ "pattern": "eedle", "path": "ref:main", "max_results": 9, "cursor": first["next_cursor"] });
-    assert_eq!(files(&context, "grep_search", next), ["main:src/one.rs", "main:src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", next), ["main:src/one.rs", "main:src/two.rs"]);
 }
 
 #[test]
 fn files_of_another_revision_are_read_and_listed() {
     let tree = repository();
-    let context = tree.context();
-    let read = |request: Value| answer(&context, "read_file", request).text;
+    let workspace = tree.workspace();
+    let read = |request: Value| answer(&workspace, "read_file", request).text;
     let text = read(json!({ "path": "main~1:src/one.rs" }));
     for line in output(&tree, &["show", "main~1:src/one.rs"]).lines() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(read(json!({ "path": "HEAD:src/one.rs#old" })).contains("fn old() {}"));
     assert!(read(json!({ "path": "HEAD:src/one.rs", "outline": true })).contains("fn old"));
-    let listed = files(&context, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
+    let listed = files(&workspace, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
     assert_eq!(listed, ["HEAD:gone.rs", "HEAD:src/one.rs", "HEAD:src/two.rs"]);
-    let tree_text = answer(&context, "list_directory", json!({ "path": "ref:HEAD", "recursive": true })).text;
+    let tree_text =
+        answer(&workspace, "list_directory", json!({ "path": "ref:HEAD", "recursive": true })).text;
     assert!(tree_text.contains("gone.rs (1 line)") && tree_text.contains("src/\n"), "{tree_text}");
     for (tool, request, expected) in [
         ("read_file", json!({ "path": "HEAD:none.rs" }), "HEAD:none.rs does not exist"),
@@ -203,7 +204,7 @@ fn files_of_another_revision_are_read_and_listed() {
             "at another revision",
         ),
     ] {
-        let error = call(&context, tool, request).unwrap_err().to_string();
+        let error = call(&workspace, tool, request).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -215,8 +216,8 @@ fn file_with_too_many_lines_is_refused_at_any_revision() {
     tree.write("long.rs", format!("fn long() {{}}\n{}", "\n".repeat(1_000_001)));
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Long"]);
-    let context = tree.context();
-    let refused = |request: Value| call(&context, "read_file", request).unwrap_err().to_string();
+    let workspace = tree.workspace();
+    let refused = |request: Value| call(&workspace, "read_file", request).unwrap_err().to_string();
     let expected = "it has 1,000,002 lines, over the limit of 1,000,000 for finding definitions";
     for path in ["long.rs", "HEAD:long.rs"] {
         for error in [
@@ -237,7 +238,7 @@ fn definitions_of_an_unreadable_version_are_not_compared() {
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Large"]);
     tree.write("large.rs", "fn large() {}\n");
-    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&tree.workspace(), "list_directory", json!({ "changed": "HEAD" })).text;
     assert!(text.contains("M large.rs\n") && !text.contains("fn large"), "{text}");
     assert!(text.contains("the definitions of 1 file were not compared"), "{text}");
 }
@@ -257,14 +258,14 @@ fn names_are_found_alike_at_any_revision() {
     }
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Many"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for name in
         ["*.txt", "!*.txt", "name24", "oen.rs", "many", "src/one.rs", "[id].rs", "docs one", "nothing"]
     {
         for path in ["", "src"] {
-            let now = answer(&context, "list_directory", json!({ "name": name, "path": path }));
+            let now = answer(&workspace, "list_directory", json!({ "name": name, "path": path }));
             let request = json!({ "name": name, "path": format!("HEAD:{path}") });
-            let stored = answer(&context, "list_directory", request);
+            let stored = answer(&workspace, "list_directory", request);
             let of = |answer: &forage_tools::Answer, prefix: &str| {
                 let records = answer.records();
                 let entries = records["entries"].as_array().unwrap().iter();
@@ -275,7 +276,7 @@ fn names_are_found_alike_at_any_revision() {
             assert_eq!(of(&now, ""), of(&stored, "HEAD:"), "{name} below {path:?}");
         }
     }
-    let text = answer(&context, "list_directory", json!({ "name": "*.txt", "path": "HEAD:" })).text;
+    let text = answer(&workspace, "list_directory", json!({ "name": "*.txt", "path": "HEAD:" })).text;
     assert!(
         text.starts_with("250 names fit `*.txt` in HEAD: (showing 200; narrow the name or the path):\n"),
         "{text}"
@@ -289,9 +290,9 @@ fn secret_files_of_another_revision_are_not_opened() {
     tree.write(".env", "PASSWORD=needle\n");
     git(&tree, &["add", "-f", ".env"]);
     git(&tree, &["commit", "-q", "-m", "Secret"]);
-    let context = tree.context();
-    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "path": "ref:HEAD" })).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "PASSWORD", "path": "ref:HEAD" })).text;
     assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
-    let error = call(&context, "read_file", json!({ "path": "HEAD:.env" })).unwrap_err().to_string();
+    let error = call(&workspace, "read_file", json!({ "path": "HEAD:.env" })).unwrap_err().to_string();
     assert!(error.contains("secret"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use forage_tools::{Context, DependencyStores};
+use forage_tools::{DependencyStores, Workspace};
 use serde_json::json;
 
 use crate::support::{CANARY, Tree, answer, refusal};
@@ -14,7 +14,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn context(tree: &Tree) -> Context {
+fn workspace(tree: &Tree) -> Workspace {
     let below = |path: &str| Some(tree.outside().join(path));
     let stores = DependencyStores {
         cargo_registry: below("cargo/registry/src"),
@@ -23,9 +23,9 @@ fn context(tree: &Tree) -> Context {
         python_library: below("python/lib"),
         gems: vec![tree.outside().join("gems")],
     };
-    let mut context = tree.context();
-    context.dependencies = Some(Arc::new(stores));
-    context
+    let mut workspace = tree.workspace();
+    workspace.dependencies = Some(Arc::new(stores));
+    workspace
 }
 
 const CARGO_LOCK: &str = r#"version = 4
@@ -83,51 +83,52 @@ fn cargo() -> Tree {
 #[test]
 fn each_tool_reads_a_dependency_and_its_paths_can_be_used_again() {
     let tree = cargo();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let shown = "dep:http@1.3.1/src/header/map.rs";
-    let grep = answer(&context, "grep_search", json!({"pattern": "struct HeaderMap", "path": "dep:http"}));
+    let grep = answer(&workspace, "grep_search", json!({"pattern": "struct HeaderMap", "path": "dep:http"}));
     assert_eq!(grep.records()["files"][0]["path"], shown);
     assert!(
         grep.text.contains("`Cargo.lock` also has 0.2.12; dep:http@VERSION chooses one"),
         "{}",
         grep.text
     );
-    let read = answer(&context, "read_file", json!({"path": shown, "symbol": "HeaderMap"}));
+    let read = answer(&workspace, "read_file", json!({"path": shown, "symbol": "HeaderMap"}));
     assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
-    let range = answer(&context, "read_file", json!({"path": format!("{shown}:3")}));
+    let range = answer(&workspace, "read_file", json!({"path": format!("{shown}:3")}));
     assert_eq!(range.records()["start_line"], 3);
-    let older = answer(&context, "read_file", json!({"path": "dep:http@0.2/src/header/map.rs"}));
+    let older = answer(&workspace, "read_file", json!({"path": "dep:http@0.2/src/header/map.rs"}));
     assert_eq!(older.records()["lines"][0], "//! Version 0.2.12.");
-    let list = answer(&context, "list_directory", json!({"path": "dep:http/src", "recursive": true}));
+    let list = answer(&workspace, "list_directory", json!({"path": "dep:http/src", "recursive": true}));
     assert!(list.text.contains("map.rs"), "{}", list.text);
-    let ranked = answer(&context, "search_index", json!({"query": "HeaderMap entries", "path": "dep:http"}));
+    let ranked =
+        answer(&workspace, "search_index", json!({"query": "HeaderMap entries", "path": "dep:http"}));
     assert_eq!(ranked.records()["files"][0]["path"], shown);
-    let search = answer(&context, "Search", json!({"pattern": "HeaderMap", "path": "dep:http@1.3.1"}));
+    let search = answer(&workspace, "Search", json!({"pattern": "HeaderMap", "path": "dep:http@1.3.1"}));
     assert!(search.text.contains(shown), "{}", search.text);
     let globs =
-        answer(&context, "grep_search", json!({"pattern": "HeaderMap", "path": "dep:http/**/map.rs"}));
+        answer(&workspace, "grep_search", json!({"pattern": "HeaderMap", "path": "dep:http/**/map.rs"}));
     assert!(globs.found);
-    let git = answer(&context, "grep_search", json!({"pattern": "trait", "path": "dep:tower"}));
+    let git = answer(&workspace, "grep_search", json!({"pattern": "trait", "path": "dep:tower"}));
     assert_eq!(git.records()["files"][0]["path"], "dep:tower@0.5.0/src/lib.rs");
 }
 
 #[test]
 fn errors_say_what_is_missing() {
     let tree = cargo();
-    let mut context = context(&tree);
-    let refused = |context: &Context, path: &str| refusal(context, "read_file", json!({"path": path}));
-    insta::assert_snapshot!(refused(&context, "dep:nothing"), @"`path`: no dependency is called nothing in Cargo.lock");
-    insta::assert_snapshot!(refused(&context, "dep:absent"), @"`path`: absent 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them");
-    insta::assert_snapshot!(refused(&context, "dep:app"), @"`path`: app is a part of this project; search the project itself");
-    insta::assert_snapshot!(refused(&context, "dep:"), @"`path`: give the name of a dependency, such as dep:serde");
-    context.dependencies = None;
-    insta::assert_snapshot!(refused(&context, "dep:http"), @"`path`: reading the sources of dependencies is turned off (`search.dependencies`)");
+    let mut workspace = workspace(&tree);
+    let refused = |workspace: &Workspace, path: &str| refusal(workspace, "read_file", json!({"path": path}));
+    insta::assert_snapshot!(refused(&workspace, "dep:nothing"), @"`path`: no dependency is called nothing in Cargo.lock");
+    insta::assert_snapshot!(refused(&workspace, "dep:absent"), @"`path`: absent 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them");
+    insta::assert_snapshot!(refused(&workspace, "dep:app"), @"`path`: app is a part of this project; search the project itself");
+    insta::assert_snapshot!(refused(&workspace, "dep:"), @"`path`: give the name of a dependency, such as dep:serde");
+    workspace.dependencies = None;
+    insta::assert_snapshot!(refused(&workspace, "dep:http"), @"`path`: reading the sources of dependencies is turned off (`search.dependencies`)");
 }
 
 #[test]
 fn a_dependency_opens_nothing_else_outside_of_the_root() {
     let tree = cargo();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let root = tree.root();
     fs::create_dir(root.join("node_modules")).unwrap();
     write(&tree.outside().join("package.json"), r#"{"version": "1.0.0"}"#);
@@ -151,7 +152,7 @@ fn a_dependency_opens_nothing_else_outside_of_the_root() {
             if tool == "grep_search" {
                 request["pattern"] = json!(CANARY);
             }
-            let text = refusal(&context, tool, request);
+            let text = refusal(&workspace, tool, request);
             assert!(!text.contains(CANARY), "{path}: {text}");
         }
     }
@@ -159,7 +160,7 @@ fn a_dependency_opens_nothing_else_outside_of_the_root() {
     #[cfg(unix)]
     {
         tree.write("dep:http", "a file of the root\n");
-        let read = answer(&context, "read_file", json!({"path": "dep:http"}));
+        let read = answer(&workspace, "read_file", json!({"path": "dep:http"}));
         assert_eq!(read.records()["lines"][0], "a file of the root");
     }
 }
@@ -179,9 +180,9 @@ fn packages_of_npm_are_found_in_every_layout() {
     let pnpm = "web/node_modules/.pnpm/right@3.0.0/node_modules/right";
     tree.write(format!("{pnpm}/package.json"), r#"{"version": "3.0.0"}"#);
     tree.write(format!("{pnpm}/index.js"), "function right() {}\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let first = |path: &str| {
-        let grep = answer(&context, "grep_search", json!({"pattern": "function|class", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "function|class", "path": path}));
         grep.records()["files"][0]["path"].as_str().unwrap().to_owned()
     };
     assert_eq!(first("dep:left"), "dep:left@2.0.0/index.js");
@@ -201,24 +202,24 @@ fn packages_of_python_are_found_by_distribution_and_by_module() {
     write(&site.join("six-1.16.0.dist-info/RECORD"), "six.py,sha256=x,1\n");
     write(&site.join("six.py"), "def b(text): pass\n");
     write(&site.join("secret.py"), CANARY);
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     for (path, shown) in [
         ("dep:pyyaml", "dep:pyyaml@6.0.2/__init__.py"),
         ("dep:yaml", "dep:yaml@6.0.2/__init__.py"),
         ("dep:six", "dep:six@1.16.0/six.py"),
         ("dep:six@1.16.0/six.py", "dep:six@1.16.0/six.py"),
     ] {
-        let grep = answer(&context, "grep_search", json!({"pattern": "^def", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "^def", "path": path}));
         assert_eq!(grep.records()["files"][0]["path"], shown);
     }
-    let read = answer(&context, "read_file", json!({"path": "dep:six@1.16.0/six.py"}));
+    let read = answer(&workspace, "read_file", json!({"path": "dep:six@1.16.0/six.py"}));
     assert_eq!(read.records()["lines"][0], "def b(text): pass");
     for path in ["secret.py", "six.py/../secret.py", "./secret.py", "*.py", "six.py/../yaml/__init__.py"] {
         for tool in ["read_file", "list_directory"] {
-            let text = refusal(&context, tool, json!({"path": format!("dep:six/{path}")}));
+            let text = refusal(&workspace, tool, json!({"path": format!("dep:six/{path}")}));
             assert!(!text.contains(CANARY), "{path}: {text}");
         }
-        refusal(&context, "grep_search", json!({"path": format!("dep:six/{path}"), "pattern": "."}));
+        refusal(&workspace, "grep_search", json!({"path": format!("dep:six/{path}"), "pattern": "."}));
     }
 }
 
@@ -234,7 +235,7 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
     tree.write("vendor/monolog/monolog/src/Logger.php", "<?php\nfunction log() {}\n");
     tree.write("mix.lock", "%{\n  \"plug\": {:hex, :plug, \"1.16.0\", \"abc\"},\n}\n");
     tree.write("deps/plug/lib/plug.ex", "def init, do: nil\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     for (path, shown) in [
         ("dep:github.com/Azure/sdk/a", "dep:github.com/Azure/sdk@v1.2.3/a/a.go"),
         ("dep:local.org/x", "dep:local.org/x/x.go"),
@@ -242,7 +243,7 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
         ("dep:monolog/monolog", "dep:monolog/monolog@3.5.0/src/Logger.php"),
         ("dep:plug", "dep:plug@1.16.0/lib/plug.ex"),
     ] {
-        let grep = answer(&context, "grep_search", json!({"pattern": "func|def", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "func|def", "path": path}));
         assert_eq!(grep.records()["files"][0]["path"], shown);
     }
 }
@@ -250,18 +251,18 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
 #[test]
 fn a_search_without_matches_names_the_dependency_that_defines_the_name() {
     let tree = cargo();
-    let mut context = context(&tree);
+    let mut workspace = workspace(&tree);
     fs::remove_file(tree.root().join("src/main.rs")).unwrap();
     for (pattern, output) in
         [("struct HeaderMap", "lines"), ("HeaderMap", "uses"), (r"\bHeaderMap\b", "files")]
     {
-        let found = answer(&context, "grep_search", json!({"pattern": pattern, "output": output}));
+        let found = answer(&workspace, "grep_search", json!({"pattern": pattern, "output": output}));
         let places = ["dep:http@0.2.12/src/header/map.rs:2", "dep:http@1.3.1/src/header/map.rs:2"];
         assert_eq!(found.records()["not_searched"]["in_dependencies"], json!(places), "{pattern}");
     }
-    let other = answer(&context, "grep_search", json!({"pattern": "Unrelated"}));
+    let other = answer(&workspace, "grep_search", json!({"pattern": "Unrelated"}));
     assert!(other.records()["not_searched"].get("in_dependencies").is_none());
-    context.dependencies = None;
-    let off = answer(&context, "grep_search", json!({"pattern": "HeaderMap"}));
+    workspace.dependencies = None;
+    let off = answer(&workspace, "grep_search", json!({"pattern": "HeaderMap"}));
     assert!(off.records()["not_searched"].get("in_dependencies").is_none());
 }

@@ -38,9 +38,9 @@ pub(super) fn run(
     global: &Global,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let context =
+    let workspace =
         session::open(global, CommandLineSettings::default(), tool.id(), request["path"].as_str(), output)?;
-    session::call_tool(tool, request, &context, output)
+    session::call_tool(tool, request, &workspace, output)
 }
 
 fn tool_command(tool: &dyn AnyTool, commands: &Command) -> Command {
@@ -118,7 +118,7 @@ fn request(tool: &dyn AnyTool, commands: &Command, given: &ArgMatches) -> Value 
 mod tests {
     use clap::CommandFactory as _;
     use forage_tools::registry::TOOLS;
-    use forage_tools::{Answer, Context, Egress, ToolError};
+    use forage_tools::{Answer, Call, Egress, ToolError};
 
     use super::*;
 
@@ -156,7 +156,7 @@ mod tests {
         fn output_schema(&self) -> Value {
             json!({})
         }
-        fn call(&self, _: &Context, _: Value) -> Result<Answer, ToolError> {
+        fn call(&self, _: &Call, _: Value) -> Result<Answer, ToolError> {
             Err(ToolError::Cancelled)
         }
     }

@@ -79,16 +79,16 @@ impl DirectoryCounts {
 impl Rest {
     /// Counts the matches after `last`, as far as the time limit allows.
     pub(super) fn count(line_search: &LineSearch<'_>, last: &Cursor) -> Result<Self, ToolError> {
-        let LineSearch { context, root, start, walk, .. } = line_search;
+        let LineSearch { call, root, start, walk, .. } = line_search;
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
         let scan = ScanOptions {
             count_only: true,
             invert: line_search.asked.invert,
             max_file_matches: usize::MAX,
-            max_file_bytes: context.max_file_bytes,
+            max_file_bytes: call.limits.max_file_bytes,
             after: Some(ResumePoint::Matches(last.path.clone(), last.line)),
             // The index describes the working tree, not another revision.
-            index: context.index(root).filter(|_| line_search.texts.is_none()),
+            index: call.workspace.index(root).filter(|_| line_search.texts.is_none()),
             stored: line_search.stored(),
             exhaustive: true,
             ..ScanOptions::default()

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReadRequest, ReadResponse};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::FileSource;
 use crate::limits;
@@ -50,13 +50,10 @@ pub struct OutlineEntry {
 
 /// Resolves a request to a file and a definition. The definition is an argument, or follows `#` in the path,
 /// unless there is a file with that whole name.
-pub(super) fn named(
-    context: &Context,
-    request: &ReadRequest,
-) -> Result<(PathTarget, Option<String>), ToolError> {
-    let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
+pub(super) fn named(call: &Call, request: &ReadRequest) -> Result<(PathTarget, Option<String>), ToolError> {
+    let place = |path: &str| call.place(Some(path))?.without_globs(&call.workspace.names);
     let is_file = |target: &PathTarget| match &target.revision {
-        Some(revision) => revision.read(&target.root, &target.path, &context.stop).is_ok(),
+        Some(revision) => revision.read(&target.root, &target.path, &call.stop).is_ok(),
         None => target.root.open_file(&target.path).is_ok(),
     };
     if request.symbol.is_none()
@@ -73,7 +70,7 @@ pub(super) fn named(
 
 /// Builds the answer with the outline of a file, or with the definitions that overlap some of its lines.
 pub(super) fn answer(
-    context: &Context,
+    call: &Call,
     source: &FileSource,
     lines: Option<RangeInclusive<i64>>,
     note: Option<String>,
@@ -83,7 +80,7 @@ pub(super) fn answer(
     let (text, encoding, size) = source.whole_text(stop)?;
     let mut hidden = RedactionReport::default();
     let shown_path = String::from_utf8_lossy(path.as_bytes());
-    let found = context.outlines.outline(&shown_path, &text, stop);
+    let found = call.workspace.outlines.outline(&shown_path, &text, stop);
     let is_asked = |definition: &&Definition| {
         let (start, end) = (i64::from(definition.start_line), i64::from(definition.end_line));
         lines.as_ref().is_none_or(|lines| start <= *lines.end() && *lines.start() <= end)
@@ -96,7 +93,7 @@ pub(super) fn answer(
     };
     let importances: Vec<Importance> = asked.iter().map(importance).collect();
     let (entries, left_out) =
-        outline(&asked, &importances, &text, &mut OutputRedactor::new(&context.redactor, &mut hidden));
+        outline(&asked, &importances, &text, &mut OutputRedactor::new(&call.workspace.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
@@ -345,7 +342,7 @@ pub(super) struct SymbolLines {
 
 /// Finds the lines of the requested definitions in a file.
 pub(super) fn lines_of_all(
-    context: &Context,
+    call: &Call,
     (path, text): (&RelPath, &str),
     request: SymbolRequest<'_>,
     stop: &Stop,
@@ -354,7 +351,7 @@ pub(super) fn lines_of_all(
     let total = text.lines().count() as u64;
     let mut all: Vec<SymbolLines> = Vec::new();
     let mut add = |symbol: &str| -> Result<(), ToolError> {
-        for of in lines_of(context, (path, text), (symbol, takes_all), stop)? {
+        for of in lines_of(call, (path, text), (symbol, takes_all), stop)? {
             let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
             all.push(SymbolLines { start, end: end.min(total.max(of.end)), ..of });
         }
@@ -403,12 +400,12 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
 /// Finds the lines of the definition that `symbol` names. There may be several in one scope, e.g. overloads,
 /// preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
 fn lines_of(
-    context: &Context,
+    call: &Call,
     (path, text): (&RelPath, &str),
     (symbol, takes_all): (&str, bool),
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
-    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
+    let outline = call.workspace.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let search = SymbolSearch {
         symbol,
         segments: segments(bare_name(symbol)),
@@ -417,7 +414,7 @@ fn lines_of(
     };
     let chosen = search.preferred(search.named()?);
     if chosen.is_empty() {
-        return Err(search.not_found(path, &context.names, takes_all));
+        return Err(search.not_found(path, &call.workspace.names, takes_all));
     }
     let lines = |at: &usize| outline.definitions[*at].end_line + 1 - outline.definitions[*at].start_line;
     let is_short = chosen.iter().map(lines).sum::<u32>() <= limits::SYMBOL_LINES;

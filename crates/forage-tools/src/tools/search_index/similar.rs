@@ -22,7 +22,7 @@ use super::plan::RankPlan;
 use super::render::{HEAD, head_path, push_foreign, shown_name};
 use super::scope::RankedPlace;
 use super::{CutDefinition, RankRequest, RankResponse, RankedCode, SearchIndex};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::{lossy, whole_text};
 use crate::limits;
@@ -76,7 +76,7 @@ struct GivenCode {
 
 impl GivenCode {
     /// Reads the code at `path#name` or `path:FIRST-LAST`. A text of several lines is the code itself.
-    fn new(context: &Context, request: &RankRequest, like: &str, stop: &Stop) -> Result<Self, ToolError> {
+    fn new(call: &Call, request: &RankRequest, like: &str, stop: &Stop) -> Result<Self, ToolError> {
         let too_short = || {
             let least = forage_rank::limits::SIMILAR_TOKENS;
             let problem = format!("it has fewer than {least} tokens of code; give a whole definition");
@@ -87,7 +87,7 @@ impl GivenCode {
             let piece = CodePiece::from_text(like, language).ok_or_else(too_short)?;
             return Ok(Self { piece, place: None });
         }
-        let (source, text, lines) = named_code(context, like.trim(), stop).map_err(about_like)?;
+        let (source, text, lines) = named_code(call, like.trim(), stop).map_err(about_like)?;
         let path = String::from_utf8_lossy(source.path.as_bytes());
         let piece = CodePiece::from_file(&path, &text, Some(lines.clone())).ok_or_else(too_short)?;
         // At another revision, the definition itself may be what the caller looks for.
@@ -125,27 +125,27 @@ type PlacedFile = (usize, RelPath);
 
 /// Answers a request with `like`.
 pub(super) fn run(
-    context: &Context,
+    call: &Call,
     request: &RankRequest,
     like: &str,
 ) -> Result<ToolOutcome<RankResponse>, ToolError> {
-    let argument = |name| context.names.argument(SearchIndex::NAME, name);
+    let argument = |name| call.workspace.names.argument(SearchIndex::NAME, name);
     if request.cursor.is_some() {
         let problem = format!("similar code has one page; set `{}` for more", argument("limit"));
         return Err(ToolError::argument("cursor", problem));
     }
-    let stop = context.stop.within(context.timeout);
-    let given = GivenCode::new(context, request, like, &stop)?;
-    let plan = RankPlan::new(context, &RankRequest { query: String::new(), ..request.clone() })?;
-    let search = SimilarSearch { context, plan: &plan, given: &given, stop };
+    let stop = call.stop.within(call.limits.timeout);
+    let given = GivenCode::new(call, request, like, &stop)?;
+    let plan = RankPlan::new(call, &RankRequest { query: String::new(), ..request.clone() })?;
+    let search = SimilarSearch { call, plan: &plan, given: &given, stop };
     let (files, reports) = search.scan()?;
     let compared = files.files();
     let (found, is_whole) = search.compare(files);
-    if context.stop.is_cancelled() {
+    if call.stop.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
     let mut hidden = RedactionReport::default();
-    let similar = search.records(&found, &mut OutputRedactor::new(&context.redactor, &mut hidden));
+    let similar = search.records(&found, &mut OutputRedactor::new(&call.workspace.redactor, &mut hidden));
     // A file may also have disappeared in the meantime.
     let is_whole = is_whole && (similar.len() == found.len() || search.stop.check().is_none());
     let response = search.response(request, similar, compared);
@@ -172,7 +172,7 @@ pub(super) fn run(
 }
 
 struct SimilarSearch<'a> {
-    context: &'a Context,
+    call: &'a Call,
     plan: &'a RankPlan<'a>,
     given: &'a GivenCode,
     stop: Stop,
@@ -187,7 +187,7 @@ impl SimilarSearch<'_> {
     fn scan(&self) -> Result<(ScannedFiles<PlacedFile>, Vec<WalkReport>), ToolError> {
         let mut files = ScannedFiles::default();
         let mut reports = Vec::new();
-        let stop = self.stop.within(self.context.timeout.mul_f64(limits::SIMILAR_SCAN_SHARE));
+        let stop = self.stop.within(self.call.limits.timeout.mul_f64(limits::SIMILAR_SCAN_SHARE));
         for (nth, place) in self.plan.scope.places.iter().enumerate() {
             let report = walk(
                 &place.root,
@@ -228,7 +228,7 @@ impl SimilarSearch<'_> {
             return Err(None);
         }
         let mut file = entry.open(skipped).ok_or(None)?;
-        let max = self.context.max_file_bytes.unwrap_or(u64::MAX).min(limits::SIMILAR_FILE_BYTES as u64);
+        let max = self.call.limits.max_file_bytes.unwrap_or(u64::MAX).min(limits::SIMILAR_FILE_BYTES as u64);
         match file.read_into(buffer, max as usize) {
             Ok(Contents::Whole) => {}
             Ok(Contents::TooLarge) => return Err(Some(SkipReason::TooLarge)),
@@ -245,7 +245,7 @@ impl SimilarSearch<'_> {
     fn compare(&self, files: ScannedFiles<PlacedFile>) -> (Vec<(PlacedFile, SimilarDefinition)>, bool) {
         let piece = &self.given.piece;
         let (files, weights) = files.best(piece);
-        let threads = self.context.walk_options().thread_count();
+        let threads = self.call.walk_options().thread_count();
         let compared = map_in_threads(files, threads, |file| {
             let root = &self.place(&file).root;
             let Some((path, text, outline)) = self.read(&file) else {
@@ -273,7 +273,7 @@ impl SimilarSearch<'_> {
         }
         let (text, ..) = whole_text(&self.place(file).root, &file.1, &self.stop).ok()?;
         let path = String::from_utf8_lossy(file.1.as_bytes()).into_owned();
-        let outline = self.context.outlines.outline(&path, &text, &self.stop);
+        let outline = self.call.workspace.outlines.outline(&path, &text, &self.stop);
         Some((path, text.into_text(), outline))
     }
 
@@ -285,7 +285,7 @@ impl SimilarSearch<'_> {
     ) -> Vec<SimilarCode> {
         let mut budget = CodeBudget {
             tokens: self.plan.wanted_tokens as usize,
-            bytes: self.context.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES),
+            bytes: self.call.limits.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES),
         };
         let mut records = Vec::new();
         for (file, found) in found {

@@ -14,7 +14,7 @@ use std::thread;
 
 use forage_base::Stop;
 use forage_tools::registry::{AnyTool, is_name};
-use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_line};
+use forage_tools::{Answer, Call, Egress, ToolError, clip, sanitize, sanitize_line};
 use serde_json::{Value, json};
 
 use crate::config::AgentServer;
@@ -225,9 +225,9 @@ impl AnyTool for ServerTool {
         self.schema.clone()
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
         let params = json!({ "name": self.own_name, "arguments": request });
-        let result = self.process.ask("tools/call", params, &|| context.stop.check().is_some());
+        let result = self.process.ask("tools/call", params, &|| call.stop.check().is_some());
         let result = result.map_err(ToolError::Request)?;
         let text = protocol::text(&result);
         if result["isError"] == true { Err(ToolError::Request(text)) } else { Ok(Answer::from_text(text)) }

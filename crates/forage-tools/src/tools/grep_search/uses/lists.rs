@@ -87,7 +87,7 @@ impl UseReader<'_> {
         let left = read.iter().filter(|found| found.is_none()).count() as u64;
         if left > 0 {
             let files = count(left, "file");
-            let narrow = narrow(&self.context.names);
+            let narrow = narrow(&self.call.workspace.names);
             notes.push(format!("there was no time to look for definitions in {files}; {narrow}"));
         }
         let too_large = read.iter().filter(|found| matches!(found, Some(None))).count() as u64;
@@ -174,7 +174,7 @@ impl UseReader<'_> {
         let mut listing = Listing { is_complete: left == 0, ..Listing::default() };
         if left > 0 {
             let files = count(left, "file");
-            let narrow = narrow(&self.context.names);
+            let narrow = narrow(&self.call.workspace.names);
             let what = "implementations and subclasses";
             listing.notes.push(format!("there was no time to look for {what} in {files}; {narrow}"));
         }
