@@ -13,7 +13,7 @@ use crate::head::Counts;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::Rendered;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// A tool that counts words.
 pub struct CountWords;
@@ -39,11 +39,15 @@ pub struct CountResponse {
 
 impl Tool for CountWords {
     const NAME: &'static str = "count_words";
-    const METHOD: &'static str = "count";
-    const TITLE: &'static str = "Count words";
-    const DESCRIPTION: &'static str = include_str!("count_words.md");
     type Request = CountRequest;
     type Response = CountResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "count".into(),
+            ..ToolSpec::new(Self::NAME, "Count words", include_str!("count_words.md").trim_ascii_end())
+        }
+    }
 
     fn run(call: &Call, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
         assert!(request.panics != Some(true), "requested by the test");

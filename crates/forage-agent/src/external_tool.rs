@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forage_redact::Redactor;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Call, Egress, ToolError, clip, sanitize};
+use forage_tools::{Answer, Call, ToolError, ToolSpec, clip, sanitize};
 use serde_json::Value;
 
 use super::limits::EXTERNAL_ERROR_BYTES;
@@ -19,17 +19,18 @@ const TICK: Duration = Duration::from_millis(20);
 /// A program's own tool. Its description and schema are redacted and sanitized like its answers.
 pub(super) struct ExternalTool {
     tool: Arc<dyn AnyTool>,
-    description: String,
+    spec: ToolSpec,
     schema: Value,
 }
 
 impl ExternalTool {
     pub(super) fn new(tool: Arc<dyn AnyTool>, redactor: &Redactor) -> Self {
         let clean = |text: &str| sanitize(redactor.redact(text).as_str());
-        let description = clean(tool.description());
+        let spec = tool.spec().clone();
+        let spec = ToolSpec { description: clean(&spec.description).into(), ..spec };
         let mut schema = tool.input_schema();
         clean_texts(&mut schema, &clean);
-        Self { tool, description, schema }
+        Self { tool, spec, schema }
     }
 
     fn failed(&self, message: &str) -> ToolError {
@@ -38,32 +39,8 @@ impl ExternalTool {
 }
 
 impl AnyTool for ExternalTool {
-    fn name(&self) -> &str {
-        self.tool.name()
-    }
-
-    fn id(&self) -> &str {
-        self.tool.id()
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn title(&self) -> &str {
-        self.tool.title()
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn is_template(&self) -> bool {
-        self.tool.is_template()
-    }
-
-    fn egress(&self) -> Egress {
-        self.tool.egress()
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn input_schema(&self) -> Value {

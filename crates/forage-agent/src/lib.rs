@@ -17,21 +17,15 @@
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 //! use forage_llm::{Endpoint, EndpointSettings, Wire};
 //! use forage_tools::registry::{AnyTool, ToolSelection};
-//! use forage_tools::{Answer, Call, ToolError, Workspace};
+//! use forage_tools::{Answer, Call, ToolError, ToolSpec, Workspace};
 //! use serde_json::{Value, json};
 //!
 //! /// A tool of this program, in addition to Forage's own.
-//! struct Tickets;
+//! struct Tickets(ToolSpec);
 //!
 //! impl AnyTool for Tickets {
-//!     fn name(&self) -> &str {
-//!         "tickets"
-//!     }
-//!     fn title(&self) -> &str {
-//!         "Look a ticket up"
-//!     }
-//!     fn description(&self) -> &str {
-//!         "Returns what a ticket says, by its number."
+//!     fn spec(&self) -> &ToolSpec {
+//!         &self.0
 //!     }
 //!     fn input_schema(&self) -> Value {
 //!         json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]})
@@ -46,7 +40,8 @@
 //! let workspace = Workspace::new(Roots::new(vec![root], RelPath::root())?);
 //! let model = Wire::OpenAiChat.client(Endpoint::new(EndpointSettings::new("local", "http://localhost:11434/v1", "qwen3"))?);
 //! let mut agent = Agent::new(vec![model], usable_tools(&workspace, ToolSelection::default())?, workspace);
-//! agent.add_tool(Arc::new(Tickets))?;
+//! let tickets = ToolSpec::new("tickets", "Look a ticket up", "Returns what a ticket says, by its number.");
+//! agent.add_tool(Arc::new(Tickets(tickets)))?;
 //! let transcript = agent.ask("Where would ticket 7 be mended?", &|_| ())?;
 //! println!("{}", transcript.text());
 //! # Ok(())
@@ -159,7 +154,7 @@ impl Agent {
             return Err(ToolError::BadName { name: name.escape_debug().to_string(), key: "name".to_owned() });
         }
         let is_named = |other: &&Arc<dyn AnyTool>| {
-            other.name() == name || other.id() == name || other.aliases().contains(&name.as_str())
+            other.name() == name || other.id() == name || other.spec().aliases.contains(&name.as_str())
         };
         if let Some(other) = self.tools.iter().find(is_named) {
             return Err(ToolError::SameName {

@@ -75,9 +75,9 @@ impl<'a> AgentSession<'a> {
         let opening = prompt::opening(question, earlier, &workspace, list.map(AsRef::as_ref), &mut redactor);
         let definition = |tool: &Arc<dyn AnyTool>| ToolDefinition {
             name: tool.name().to_owned(),
-            description: match tool.is_template() {
-                true => names.fill(tool.description()),
-                false => tool.description().to_owned(),
+            description: match tool.spec().is_template {
+                true => names.fill(&tool.spec().description),
+                false => tool.spec().description.to_string(),
             },
             parameters: tool.input_schema(),
         };

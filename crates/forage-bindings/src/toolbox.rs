@@ -261,7 +261,7 @@ impl Toolbox {
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
         let Workspace { roots, names, .. } = &self.workspace;
-        let usable = |tool: &&dyn AnyTool| !tool.is_about_roots() || !roots.all().is_empty();
+        let usable = |tool: &&dyn AnyTool| !tool.spec().is_about_roots || !roots.all().is_empty();
         let all: Vec<_> = TOOLS.iter().copied().filter(usable).collect();
         if let Some(unknown) =
             only.into_iter().flatten().find(|name| all.iter().all(|tool| tool.name() != **name))
@@ -272,7 +272,7 @@ impl Toolbox {
         }
         let is_wanted = |tool: &&dyn AnyTool| match only {
             Some(only) => only.iter().any(|name| name == tool.name()),
-            None => tool.is_on_by_default() || self.selection.on.contains(&tool.name()),
+            None => tool.spec().is_on_by_default || self.selection.on.contains(&tool.name()),
         };
         let wanted = all.into_iter().filter(is_wanted);
         Ok(wanted.map(|tool| definition(tool, names, *shape)).collect())
@@ -329,14 +329,14 @@ impl Toolbox {
     fn begin_method(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Call), BindingError> {
         self.check()?;
         let mut call = self.start_call(stop);
-        let Some(tool) = TOOLS.iter().copied().find(|tool| tool.method() == name) else {
+        let Some(tool) = TOOLS.iter().copied().find(|tool| tool.spec().method == name) else {
             let problem = format!("there is no method `{name}`");
             return Err(BindingError::new(ErrorCode::UnknownTool, problem));
         };
         if let Some(calls) = self.calls {
             let is_named = |it: &&&dyn AnyTool| it.id() == tool.id() || call.workspace.names.has(it.id());
             let named = TOOLS.iter().filter(is_named);
-            let named = named.map(|tool| (tool.id().to_owned(), calls.cased(tool.method()))).collect();
+            let named = named.map(|tool| (tool.id().to_owned(), calls.cased(&tool.spec().method))).collect();
             call.workspace_mut().names = Arc::new(ToolNames::new(named).with_phrasing(calls));
         }
         self.need_root_for(tool)?;
@@ -366,7 +366,7 @@ impl Toolbox {
     }
 
     fn need_root_for(&self, tool: &dyn AnyTool) -> Result<(), BindingError> {
-        if tool.is_about_roots() { self.need_root() } else { Ok(()) }
+        if tool.spec().is_about_roots { self.need_root() } else { Ok(()) }
     }
 
     /// Starts a call that `stop` ends.

@@ -212,7 +212,7 @@ impl McpServer {
             if tools.iter().any(|other| Profile::unknown().listed(other.tool) == name) {
                 return Err(format!("two tools are named {name}; rename one of them"));
             }
-            let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
+            let cost = if tool.spec().is_quick { Cost::Quick } else { Cost::Search };
             tools.push(ServedTool { tool, cost });
         }
         let shutdown = CancellationToken::new();

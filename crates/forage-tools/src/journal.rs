@@ -151,7 +151,7 @@ pub struct AskedTool<'a> {
 impl<'a> AskedTool<'a> {
     /// Creates the record of a tool call with its arguments.
     pub fn new(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
-        Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.egress() != Egress::None }
+        Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.spec().egress != Egress::None }
     }
 }
 

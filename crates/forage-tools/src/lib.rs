@@ -113,7 +113,7 @@ pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{CallObservers, Telemetry};
 pub use text::clip;
-pub use tool::{Egress, RecordReceiver, Tool};
+pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};
 pub use why::{PathExplanation, why};

@@ -1,5 +1,6 @@
 //! The registry of tools. We derive schemas, command line, provider definitions and tests from it.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -24,14 +25,14 @@ use crate::settings::FilterMode;
 use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
-use crate::tool::{Egress, RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::tools::{
     GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchHistory, SearchIndex,
 };
 
 struct RegistryEntry<T> {
-    /// Replaces the tool's own name and description.
-    wording: Option<RenamedTool>,
+    /// The tool's own properties, or those that replace them.
+    spec: OnceLock<ToolSpec>,
     /// Created on first use.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
@@ -39,7 +40,7 @@ struct RegistryEntry<T> {
 
 impl<T: Tool> RegistryEntry<T> {
     const fn new() -> Self {
-        Self { wording: None, schema: OnceLock::new(), tool: PhantomData }
+        Self { spec: OnceLock::new(), schema: OnceLock::new(), tool: PhantomData }
     }
 
     fn schema(&self) -> &Value {
@@ -54,48 +55,12 @@ impl<T: Tool> RegistryEntry<T> {
 }
 
 impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
-    fn name(&self) -> &str {
-        self.wording.as_ref().map_or(T::NAME, |wording| &wording.name)
+    fn spec(&self) -> &ToolSpec {
+        self.spec.get_or_init(T::spec)
     }
 
-    fn id(&self) -> &str {
-        T::NAME
-    }
-
-    fn is_named(&self) -> bool {
-        self.wording.as_ref().is_some_and(|wording| wording.is_named)
-    }
-
-    fn worded(&self, wording: RenamedTool) -> Option<Arc<dyn AnyTool>> {
-        Some(Arc::new(Self { wording: Some(wording), ..Self::new() }))
-    }
-
-    fn method(&self) -> &str {
-        T::METHOD
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        T::ALIASES
-    }
-
-    fn distinct_name(&self) -> &str {
-        T::DISTINCT_NAME
-    }
-
-    fn title(&self) -> &str {
-        T::TITLE
-    }
-
-    fn description(&self) -> &str {
-        self.wording.as_ref().map_or(T::DESCRIPTION.trim_ascii_end(), |wording| &wording.description)
-    }
-
-    fn is_on_by_default(&self) -> bool {
-        T::ON_BY_DEFAULT
-    }
-
-    fn egress(&self) -> Egress {
-        T::EGRESS
+    fn with_spec(&self, spec: ToolSpec) -> Option<Arc<dyn AnyTool>> {
+        Some(Arc::new(Self { spec: spec.into(), ..Self::new() }))
     }
 
     fn input_schema(&self) -> Value {
@@ -116,14 +81,6 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
 
     fn answer_schema(&self) -> Value {
         answer_schema::<T>()
-    }
-
-    fn is_quick(&self) -> bool {
-        T::IS_QUICK
-    }
-
-    fn is_about_roots(&self) -> bool {
-        T::ABOUT != RootScope::None
     }
 
     fn corrected(&self, call: &Call, request: Value, error: &ToolError) -> Option<Value> {
@@ -365,7 +322,7 @@ impl ToolSelection {
     /// Returns true if this tool is advertised to agents.
     pub fn has(&self, tool: &dyn AnyTool) -> bool {
         let id = tool.id();
-        (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
+        (tool.spec().is_on_by_default || self.on.contains(&id)) && !self.off.contains(&id)
     }
 
     /// Determines the name of a tool.
@@ -411,14 +368,16 @@ impl ToolSelection {
 pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
         let wording = choice.wording(tool.id());
+        let mut spec = tool.spec().clone();
+        spec.is_named = wording.is_some_and(|wording| wording.name.is_some());
         let description = wording.and_then(|wording| wording.description.clone());
-        let is_named = wording.is_some_and(|wording| wording.name.is_some());
-        if name == tool.id() && description.is_none() && !is_named {
+        if name == tool.id() && description.is_none() && !spec.is_named {
             return tool;
         }
+        spec.name = name.into();
+        spec.description = description.map_or(spec.description, Cow::Owned);
         // A process selects its tools only once, so these values may live as long as the process.
-        let description = description.unwrap_or_else(|| tool.description().to_owned());
-        match tool.worded(RenamedTool { name, is_named, description }) {
+        match tool.with_spec(spec) {
             Some(worded) => &**Box::leak(Box::new(worded)),
             None => tool,
         }
@@ -426,21 +385,9 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A name and description that replace a tool's own. [`ToolOverride`] is the corresponding setting.
-#[derive(Clone, Debug)]
-pub struct RenamedTool {
-    /// The name that callers use.
-    pub name: String,
-    /// Whether the user chose the name.
-    pub is_named: bool,
-    /// The description for models.
-    pub description: String,
-}
-
 /// Shares a tool of the registry. Returns `None` for any other tool.
 pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
-    let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
-    tool.worded(RenamedTool { name, is_named: tool.is_named(), description })
+    tool.with_spec(tool.spec().clone())
 }
 
 /// Looks up the tool with this original name or alias.
@@ -466,7 +413,7 @@ pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dy
     let find = |name: &str| {
         let is_alias = |holder: &&'a T| {
             let tool = tool(holder);
-            tool.id() == name || tool.distinct_name() == name || tool.aliases().contains(&name)
+            tool.id() == name || tool.spec().distinct_name == name || tool.spec().aliases.contains(&name)
         };
         let is_called = |holder: &&'a T| tool(holder).name() == name;
         holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))

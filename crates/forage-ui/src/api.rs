@@ -102,7 +102,7 @@ impl Api {
     /// Calls a tool for the page and returns its records.
     fn tool(&self, name: &str, query: &Query) -> Answered {
         let tool = tool(name)?;
-        if tool.egress() != forage_tools::Egress::None {
+        if tool.spec().egress != forage_tools::Egress::None {
             return Err(Refusal::request("this page sends nothing to a model"));
         }
         let arguments = match query.get("arguments") {

@@ -6,23 +6,17 @@ use std::sync::{Barrier, Mutex};
 use std::thread::{self, ThreadId};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::Workspace;
+use forage_tools::{ToolSpec, Workspace};
 use serde_json::json;
 
 use super::*;
 
 /// A tool made from a closure.
-struct Fake<F>(F);
+struct Fake<F>(F, ToolSpec);
 
 impl<F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Fake<F> {
-    fn name(&self) -> &str {
-        "fake"
-    }
-    fn title(&self) -> &str {
-        "Fake"
-    }
-    fn description(&self) -> &str {
-        ""
+    fn spec(&self) -> &ToolSpec {
+        &self.1
     }
     fn input_schema(&self) -> Value {
         json!({})
@@ -37,7 +31,7 @@ fn fake<F>(call: F) -> Arc<dyn AnyTool>
 where
     F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    Arc::new(Fake(call))
+    Arc::new(Fake(call, ToolSpec::new("fake", "Fake", "")))
 }
 
 fn call() -> (tempfile::TempDir, Call) {

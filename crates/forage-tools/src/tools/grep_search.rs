@@ -30,7 +30,7 @@ use crate::lines::{event_text, kind_name};
 use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::tool::{RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::verdict::CallVerdict;
 
 /// The `grep_search` tool.
@@ -191,9 +191,6 @@ pub struct GrepLine {
 
 impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
-    const METHOD: &'static str = "grep";
-    const TITLE: &'static str = "Search file contents";
-    const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{grep_search.include_ignored} searches them";
@@ -222,6 +219,17 @@ impl Tool for GrepSearch {
     ];
     type Request = GrepRequest;
     type Response = GrepResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "grep".into(),
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search file contents",
+                include_str!("grep_search.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_grep(fields)

@@ -33,7 +33,7 @@ use crate::output_redactor::OutputRedactor;
 use crate::sanitize::without_hidden;
 use crate::settings::LookupSettings;
 use crate::text::{around_place, clip};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// The `keyword_lookup` tool.
 pub struct KeywordLookup;
@@ -75,10 +75,6 @@ impl LookupRequest {
 
 impl Tool for KeywordLookup {
     const NAME: &'static str = "keyword_lookup";
-    const METHOD: &'static str = "lookup";
-    const TITLE: &'static str = "Look words up in a collection";
-    const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::None;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["keywords", "keyword", "question", "pattern"], ArgumentAlias::Rename("query")),
@@ -90,6 +86,19 @@ impl Tool for KeywordLookup {
     ];
     type Request = LookupRequest;
     type Response = LookupResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "lookup".into(),
+            is_on_by_default: false,
+            is_about_roots: false,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Look words up in a collection",
+                include_str!("keyword_lookup.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         conditions::adapt(fields)

@@ -39,7 +39,7 @@ use crate::output_redactor::OutputRedactor;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::settings::{EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
-use crate::tool::{Egress, Tool};
+use crate::tool::{Egress, Tool, ToolSpec};
 use crate::verdict::{CallVerdict, excluded_matches};
 
 /// The `keyword_search` tool.
@@ -231,9 +231,6 @@ pub struct FromCache {
 
 impl Tool for KeywordSearch {
     const NAME: &'static str = "keyword_search";
-    const TITLE: &'static str = "Search by concept";
-    const DESCRIPTION: &'static str = include_str!("keyword_search.md");
-    const EGRESS: Egress = Egress::SendsText;
     const ABOUT: RootScope = RootScope::PerRoot;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["terms", "keywords", "patterns"], ArgumentAlias::Rename("search_terms")),
@@ -241,6 +238,17 @@ impl Tool for KeywordSearch {
     ];
     type Request = KeywordRequest;
     type Response = KeywordResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            egress: Egress::SendsText,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search by concept",
+                include_str!("keyword_search.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn run(call: &Call, mut request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         check(&request)?;

@@ -39,7 +39,7 @@ use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
 use crate::shown::Rendered;
 use crate::text::{count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// The `list_directory` tool.
 pub struct ListDirectory;
@@ -195,11 +195,6 @@ impl ListEntry {
 
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
-    const METHOD: &'static str = "list";
-    const DISTINCT_NAME: &'static str = "list_project_directory";
-    const TITLE: &'static str = "List a directory";
-    const DESCRIPTION: &'static str = include_str!("list_directory.md");
-    const IS_QUICK: bool = true;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{list_directory.include_ignored} lists them";
     const FOREIGN: &'static [ArgumentAliases] = &[
@@ -214,6 +209,19 @@ impl Tool for ListDirectory {
     ];
     type Request = ListRequest;
     type Response = ListResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "list".into(),
+            distinct_name: "list_project_directory".into(),
+            is_quick: true,
+            ..ToolSpec::new(
+                Self::NAME,
+                "List a directory",
+                include_str!("list_directory.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn shares(call: &Call, request: &ListRequest) -> Option<RootShares<ListRequest>> {
         map::shares(call, request)

@@ -30,7 +30,7 @@ use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 pub use structure::OutlineEntry;
 use structure::{SymbolLines, SymbolRequest};
 
@@ -238,11 +238,6 @@ pub(super) fn named_code(
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const METHOD: &'static str = "read";
-    const DISTINCT_NAME: &'static str = "read_project_file";
-    const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = include_str!("read_file.md");
-    const IS_QUICK: bool = true;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["file", "file_path", "filePath", "absolute_path", "target_file"], ArgumentAlias::Rename("path")),
         (&["filename", "uri", "paths"], ArgumentAlias::Rename("path")),
@@ -253,6 +248,15 @@ impl Tool for ReadFile {
     ];
     type Request = ReadRequest;
     type Response = ReadResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "read".into(),
+            distinct_name: "read_project_file".into(),
+            is_quick: true,
+            ..ToolSpec::new(Self::NAME, "Read a file", include_str!("read_file.md").trim_ascii_end())
+        }
+    }
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_lines(fields)

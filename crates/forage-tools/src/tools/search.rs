@@ -21,7 +21,7 @@ use crate::file_names::fits_elsewhere;
 use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::tool::{RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::verdict::CallVerdict;
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
@@ -68,11 +68,6 @@ pub struct SearchResponse {
 
 impl Tool for Search {
     const NAME: &'static str = "Search";
-    const METHOD: &'static str = "search";
-    const ALIASES: &'static [&'static str] = &["search", "rg", "ripgrep", "ugrep", "ug"];
-    const TITLE: &'static str = "Search lines";
-    const DESCRIPTION: &'static str = include_str!("search.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{Search.no_ignore} searches them";
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
@@ -95,6 +90,15 @@ impl Tool for Search {
     ];
     type Request = SearchRequest;
     type Response = SearchResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "search".into(),
+            aliases: &["search", "rg", "ripgrep", "ugrep", "ug"],
+            is_on_by_default: false,
+            ..ToolSpec::new(Self::NAME, "Search lines", include_str!("search.md").trim_ascii_end())
+        }
+    }
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_search(fields)

@@ -32,7 +32,7 @@ use crate::place::PathTarget;
 use crate::revision::is_like_a_revision;
 use crate::sanitize::without_hidden;
 use crate::text::{clip, clip_line, count, grouped, quoted};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 use crate::tools::read_file::definition_lines;
 
 /// The `search_history` tool.
@@ -223,10 +223,6 @@ pub struct ChangedLine {
 
 impl Tool for SearchHistory {
     const NAME: &'static str = "search_history";
-    const METHOD: &'static str = "history";
-    const TITLE: &'static str = "Search the history";
-    const DESCRIPTION: &'static str = include_str!("search_history.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::PerRoot;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["query", "regex", "text"], ArgumentAlias::Rename("pattern")),
@@ -237,6 +233,18 @@ impl Tool for SearchHistory {
     ];
     type Request = HistoryRequest;
     type Response = HistoryResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "history".into(),
+            is_on_by_default: false,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search the history",
+                include_str!("search_history.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn path(request: &HistoryRequest) -> Option<&str> {
         request.path.as_deref()

@@ -38,7 +38,7 @@ use crate::names::ToolNames;
 use crate::outcome::ToolOutcome;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 use crate::verdict::{CallVerdict, HiddenMatches};
 
 /// The `search_index` tool.
@@ -247,9 +247,6 @@ pub(crate) fn rank(
 
 impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
-    const METHOD: &'static str = "rank";
-    const TITLE: &'static str = "Rank files for a question";
-    const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["changed", "explain", "history", "languages"];
     const ABOUT: RootScope = RootScope::Merged;
     const FOREIGN: &'static [ArgumentAliases] = &[
@@ -263,6 +260,17 @@ impl Tool for SearchIndex {
     ];
     type Request = RankRequest;
     type Response = RankResponse;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "rank".into(),
+            ..ToolSpec::new(
+                Self::NAME,
+                "Rank files for a question",
+                include_str!("search_index.md").trim_ascii_end(),
+            )
+        }
+    }
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_ranking(fields)

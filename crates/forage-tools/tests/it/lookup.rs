@@ -88,7 +88,8 @@ fn keyword_lookup_is_advertised_only_if_enabled() {
     let tools = advertised(&on).unwrap();
     let tool = tools.iter().find(|tool| tool.name() == "keyword_search").unwrap();
     assert!(
-        tool.description()
+        tool.spec()
+            .description
             .starts_with("Exact keyword / ID / error-code lookup; lexical matching; not semantic.")
     );
     assert!(!names(&on).contains(&"keyword_lookup"));
@@ -401,5 +402,5 @@ fn what_makes_no_sense_is_refused() {
     assert!(
         refusal(&Tree::new().workspace(), "keyword_lookup", json!({"query": "a"})).contains("no collection")
     );
-    assert!(!find("keyword_lookup").unwrap().is_on_by_default());
+    assert!(!find("keyword_lookup").unwrap().spec().is_on_by_default);
 }

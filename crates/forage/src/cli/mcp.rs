@@ -415,7 +415,7 @@ impl McpWorkspace for Directories {
             _ => CallRoots { roots: self.own.clone(), standing: self.standing.clone(), remark: None },
         };
         // A tool that is not about roots searches a collection, and `rights.lookup` restricts that.
-        if let Some(rights) = restricted.filter(|_| origin.tool.is_about_roots()) {
+        if let Some(rights) = restricted.filter(|_| origin.tool.spec().is_about_roots) {
             allowed.retain(|root| {
                 config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))
             });

@@ -70,7 +70,9 @@ impl Config {
     /// Returns the needs of calls of one tool.
     pub(crate) fn needs_of_tool(&self, name: &str) -> Needs {
         let mut needs = Needs::default();
-        if let Some(tool) = TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)) {
+        if let Some(tool) =
+            TOOLS.iter().find(|tool| tool.name() == name || tool.spec().aliases.contains(&name))
+        {
             self.add_needs(&mut needs, *tool);
         }
         needs
@@ -105,7 +107,7 @@ impl Config {
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
         if let Some(stores) =
-            self.dependency_stores().filter(|_| tool.is_about_roots() && needs.read.is_empty())
+            self.dependency_stores().filter(|_| tool.spec().is_about_roots && needs.read.is_empty())
         {
             needs.read.extend(stores.directories().cloned());
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use forage_agent::TurnEnd;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Call, ToolError};
+use forage_tools::{Answer, Call, ToolError, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::scripted::{Bench, Scripted, ask, call, say, says};
@@ -15,21 +15,13 @@ const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry"}"#);
 
 /// A tool whose name is created at run time.
 struct Own<F> {
-    name: String,
+    spec: ToolSpec,
     run: F,
 }
 
 impl<F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Own<F> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn title(&self) -> &str {
-        "Search the web"
-    }
-
-    fn description(&self) -> &str {
-        "Searches the web. For files use {grep_search}."
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn input_schema(&self) -> Value {
@@ -41,11 +33,15 @@ impl<F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool fo
     }
 }
 
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name.to_owned(), "Search the web", "Searches the web. For files use {grep_search}.")
+}
+
 fn own<F>(run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    Arc::new(Own { name: format!("{}_search", "web"), run })
+    Arc::new(Own { spec: spec(&format!("{}_search", "web")), run })
 }
 
 fn bench() -> Bench {
@@ -80,7 +76,7 @@ fn its_name_must_be_free_and_one_that_models_take() {
     let model = Scripted::new("one", []);
     let mut agent = bench().agent(&[&model]);
     let named = |name: &str| -> Arc<dyn AnyTool> {
-        Arc::new(Own { name: name.to_owned(), run: |_: &Call, _: &Value| Ok(String::new()) })
+        Arc::new(Own { spec: spec(name), run: |_: &Call, _: &Value| Ok(String::new()) })
     };
     for (name, part) in [
         ("grep_search", "both called `grep_search`"),
