@@ -14,7 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+sys.dont_write_bytecode = True  # no bytecode files in the sources
+from fake_model import FakeModel, serve
 
 
 def calls_of(turn):
@@ -28,37 +30,24 @@ def calls_of(turn):
     }[turn]
 
 
-class Model(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Model(FakeModel):
     turn, wait, waits = "waiting", 1.0, 0
     lock = threading.Lock()
 
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        message = {"role": "assistant", "content": "done"}
+    def message(self, request):
         if "tools" not in request:
             # The request of the filter of keyword_search has no tools. It is the call that waits.
             with self.lock:
                 type(self).waits += 1
             time.sleep(self.wait)
-            message["content"] = "No relevant files found"
-        elif not any(m["role"] == "tool" for m in request["messages"]):
-            message["content"] = None
-            message["tool_calls"] = [
-                {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-                for i, (name, arguments) in enumerate(calls_of(self.turn))
-            ]
-        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.send_header("connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-        self.close_connection = True
-
-    def log_message(self, *_):
-        pass
+            return super().message(request)
+        if any(m["role"] == "tool" for m in request["messages"]):
+            return {"content": "done"}
+        calls = [
+            {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for i, (name, arguments) in enumerate(calls_of(self.turn))
+        ]
+        return {"content": None, "tool_calls": calls}
 
 
 def main():
@@ -70,8 +59,7 @@ def main():
     parser.add_argument("--wait", type=float, default=1.0, help="seconds that each waiting call waits")
     parser.add_argument("--turns", nargs="*", default=["waiting", "computing", "one long, three short"])
     options = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = serve(Model)
     Model.wait = options.wait
     home, small = tempfile.mkdtemp(), tempfile.mkdtemp()
     with open(os.path.join(small, "a.txt"), "w") as file:
@@ -82,8 +70,7 @@ def main():
         # Waiting calls must do nothing else, so their tree has only one file.
         tree = small if Model.turn == "waiting" else options.tree
         command = [options.forage, "ask", "q", "--json", "--quiet", "--root", tree, "--model", "m", "--base-url",
-                   f"http://127.0.0.1:{server.server_port}/v1", "--parallel", str(parallel), "--total-ms", "600000",
-                   "--timeout-ms", "120000"]
+                   url, "--parallel", str(parallel), "--total-ms", "600000", "--timeout-ms", "120000"]
         result = subprocess.run(command, capture_output=True, env=environment, cwd=tree, stdin=subprocess.DEVNULL)
         if result.returncode != 0:
             sys.exit(f"forage ask failed ({result.returncode}): {result.stderr.decode()} {result.stdout.decode()[:2000]}")

@@ -11,17 +11,15 @@ Nothing is timed. The same seed selects the same identifiers.
 
 import argparse
 import collections
-import http.server
-import json
 import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
-import threading
 
 sys.dont_write_bytecode = True
+from fake_model import serve
 from filter import Peer, ask, cases_of, shown_files
 
 BREADTHS = ["requirement", "adaptive"]
@@ -141,9 +139,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the files that are not shown")
     options = parser.parse_args()
     options.trees = {name: os.path.realpath(path) for name, path in (tree.split("=", 1) for tree in options.tree)}
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
+    url = serve(Peer)
     with tempfile.TemporaryDirectory() as directory:
         (shown if options.measure == "shown" else identifiers)(options, url, directory)
 

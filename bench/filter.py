@@ -17,7 +17,6 @@ Questions of the second kind have no terms. Their terms are the words of the que
 
 import argparse
 import collections
-import http.server
 import json
 import os
 import re
@@ -25,7 +24,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
+
+sys.dont_write_bytecode = True  # no bytecode files in the sources
+from fake_model import FakeModel, serve
 
 # Name and settings of `[filter]`.
 FORMS = [
@@ -52,31 +53,14 @@ def terms_of(query):
     return (pairs + singles)[:12]
 
 
-def send_json(handler, value):
-    """Answers the request of an HTTP handler with a value."""
-    reply = json.dumps(value).encode()
-    handler.send_response(200)
-    handler.send_header("content-type", "application/json")
-    handler.send_header("content-length", str(len(reply)))
-    handler.end_headers()
-    handler.wfile.write(reply)
-
-
-class Peer(http.server.BaseHTTPRequestHandler):
-    """Answers every request with an empty list, in a text that is valid for both forms of answers."""
+class Peer(FakeModel):
+    """Stores the requests."""
 
     bodies = []
-    lock = threading.Lock()
 
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        with Peer.lock:
-            Peer.bodies.append(body)
-        message = {"role": "assistant", "content": "No relevant files found"}
-        send_json(self, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-
-    def log_message(self, *_):
-        pass
+    def message(self, request):
+        Peer.bodies.append(request)
+        return super().message(request)
 
 
 class Tokens:
@@ -158,9 +142,7 @@ def main():
     tokens = Tokens(options.tokenizer)
     base = FORMS[0][0]
     forms = [form for form in FORMS if not options.form or form[0] in [base, *options.form]]
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
+    url = serve(Peer)
 
     cases = [case for file in options.cases for case in cases_of(file) if case["tree"] in options.trees]
     by_tree = collections.defaultdict(list)

@@ -20,9 +20,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+
+sys.dont_write_bytecode = True  # no bytecode files in the sources
+from fake_model import FakeModel, serve
 
 PROGRAM = os.environ.get("FORAGE_REDACT", "target/release/examples/redact")
 # Rules whose regex starts without a vendor name match a token by its format. These rules match no token.
@@ -115,24 +116,14 @@ def process(data):
     return 1000 * (time.perf_counter() - start)
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(FakeModel):
     """Stores the messages of the last request, and answers immediately."""
 
     sent = ""
 
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def message(self, request):
         type(self).sent = "\n".join(str(message["content"]) for message in request["messages"])
-        message = {"role": "assistant", "content": "No relevant files found"}
-        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        return super().message(request)
 
 
 # Terms for the Linux sources. Broader ones are refused.
@@ -144,12 +135,10 @@ SEARCHES = [
 
 
 def share(forage, root):
-    server = HTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = serve(Model)
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "FORAGE_API_KEY": "k"}
         environment = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
-        address = f"http://127.0.0.1:{server.server_port}/v1"
         subprocess.run([forage, "index", "build", "--root", root], env=environment, stdout=subprocess.DEVNULL, check=True)
         for terms in SEARCHES:
             command = [forage, "keyword", "how is it done", *terms, "--root", root, "--model", "m", "--base-url", address]

@@ -19,15 +19,14 @@ headings, check boxes and versions, like real reports. Use it for texts without 
 import argparse
 import collections
 import glob
-import http.server
 import json
 import os
 import re
 import sys
 import tempfile
-import threading
 
 sys.dont_write_bytecode = True
+from fake_model import serve
 from filter import Peer, ask, shown_files
 
 PLAIN_FORM = """### Describe the bug
@@ -135,9 +134,7 @@ def shown(arguments):
     with open(arguments.cases, encoding="utf-8") as file:
         cases = json.load(file)
     arguments.trees = {case["tree"]: os.path.realpath(os.path.join(arguments.checkouts, case["tree"])) for case in cases}
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
+    url = serve(Peer)
     print("| candidates | reports | shown | with context | every right file | files, mean | bytes, mean | no request |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for candidates in ("terms", "union"):

@@ -177,7 +177,7 @@ class Function:
 
 def is_simple(node):
     """Returns true for a statement without other ones in it."""
-    return node.type in STATEMENTS and not any(child.type in STATEMENTS for child in walk(node) if child is not node and child != node)
+    return node.type in STATEMENTS and not any(child.type in STATEMENTS for child in walk(node) if child != node)
 
 
 def declared(node):

@@ -8,7 +8,6 @@ Each search runs with `--record`, and again with `--replay`, which must print th
 
 import argparse
 import glob
-import http.server
 import json
 import os
 import re
@@ -17,9 +16,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 
-from filter import Tokens, send_json, shown_files
+sys.dont_write_bytecode = True  # no bytecode files in the sources
+from fake_model import FakeModel, serve
+from filter import Tokens, shown_files
 
 # Name and settings of `[filter]`: the requirement's form, which is the default, and the smallest one.
 FORMS = [
@@ -66,25 +66,18 @@ def answer_of(files, user, tree):
     return json.dumps({"files": entries}, ensure_ascii=False)
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(FakeModel):
     """Responds with the result of `answer` for the user's message. Counts tokens and stores the body of the request."""
 
     answer, bodies, tokens = None, [], None
 
-    def do_POST(self):
-        text = self.rfile.read(int(self.headers["content-length"]))
-        body = json.loads(text)
-        texts = [message["content"] for message in body["messages"]]
+    def message(self, request):
+        texts = [message["content"] for message in request["messages"]]
         answer = Model.answer(texts[-1])
         counts = self.tokens.count([*texts, answer])
-        Model.bodies.append((len(text), sum(counts[:-1]), counts[-1], body))
-        message = {"role": "assistant", "content": answer}
-        usage = {"prompt_tokens": sum(counts[:-1]), "completion_tokens": counts[-1]}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        send_json(self, {"choices": [choice], "usage": usage})
-
-    def log_message(self, *_):
-        pass
+        self.usage = {"prompt_tokens": sum(counts[:-1]), "completion_tokens": counts[-1]}
+        Model.bodies.append((int(self.headers["content-length"]), sum(counts[:-1]), counts[-1], request))
+        return {"content": answer}
 
 
 def normalize(output, tree):
@@ -120,9 +113,7 @@ def main():
     parser.add_argument("--requests", help="directory to write the requests to, as a basis for answers")
     options = parser.parse_args()
     Model.tokens = Tokens(options.tokenizer)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
+    url = serve(Model)
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcripts.json"), encoding="utf-8") as file:
         cases = json.load(file)
 

@@ -21,9 +21,9 @@ const PROGRAMS: [&str; 10] = [
     "qwen-cli-mcp-client-forage",
 ];
 
-/// Crates that other programs can use without the program `forage`.
-const LIBRARIES: [&str; 12] =
-    ["base", "redact", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
+/// Crates that other programs can't use without the program `forage`, and those only for tests. All others
+/// are libraries.
+const NO_LIBRARIES: [&str; 5] = ["ui", "bindings", "python", "node", "fuzz"];
 
 /// Prefixes of text that refers to a command, an option or a setting of the program. A library must not know
 /// these, and must use `forage_base::Hint` instead.
@@ -31,8 +31,8 @@ const OF_THE_PROGRAM: [&str; 6] =
     ["`forage ", "`--", "`retrieval.", "`secrets.allow", "`allow_broad_root", "search.exclude"];
 
 /// Names of tools. Only the crate of the tools should know them.
-const TOOLS: [&str; 5] =
-    ["grep_search", "list_directory", "search_index", "keyword_search", "keyword_lookup"];
+const TOOLS: [&str; 6] =
+    ["grep_search", "list_directory", "search_index", "search_history", "keyword_search", "keyword_lookup"];
 
 /// Checks every Rust file in `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
@@ -92,7 +92,7 @@ fn banned_words(name: &str) -> Vec<&'static str> {
     match library {
         // These crates work with tools and may name them.
         Some(("tools" | "agent" | "mcp", _)) => OF_THE_PROGRAM.to_vec(),
-        Some((library, _)) if LIBRARIES.contains(&library) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
+        Some((name, _)) if !NO_LIBRARIES.contains(&name) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
         _ => Vec::new(),
     }
 }
@@ -174,6 +174,8 @@ mod tests {
             ("crates/forage-rank/src/x.rs", "\"run `forage index drop`\"", 1),
             ("crates/forage-tools/src/x.rs", "\"run `forage index drop`\"", 1),
             ("crates/forage-fs/src/x.rs", "\"use grep_search\"", 1),
+            ("crates/forage-git/src/x.rs", "\"use search_history\"", 1),
+            ("crates/forage-ui/src/x.rs", "\"use grep_search\"", 0),
             ("crates/forage-tools/src/x.rs", "\"use grep_search\"", 0),
             ("crates/forage/src/x.rs", "\"run `forage index drop`\"", 0),
             ("crates/forage-fs/tests/it/x.rs", "\"use grep_search\"", 0),

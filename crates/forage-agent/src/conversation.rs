@@ -5,7 +5,7 @@
 //! that providers can cache it by prefix. Only when we need space do we replace the oldest results by a
 //! placeholder.
 
-use forage_llm::{ChatMessage, ChatRequest, ModelTurn, ToolDefinition, ToolResult};
+use forage_llm::{ChatMessage, ChatRequest, ModelTurn, ToolChoice, ToolDefinition, ToolResult};
 use forage_redact::Redacted;
 
 use super::limits::ANSWER_TOKENS;
@@ -40,7 +40,7 @@ impl Conversation {
             system: self.system.clone(),
             messages: self.messages.clone(),
             tools: tools.to_vec(),
-            must_answer: last,
+            tool_choice: if last { ToolChoice::None } else { ToolChoice::Free },
             answer_schema: None,
             max_output_tokens: ANSWER_TOKENS,
         }

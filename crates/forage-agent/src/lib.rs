@@ -115,13 +115,13 @@ pub enum AskError {
     NoQuestion,
     /// The question is too long.
     #[error(
-        "the question has {bytes} bytes, over the limit of {most}; shorten it, and name files instead of quoting them"
+        "the question has {bytes} bytes, over the limit of {max}; shorten it, and name files instead of quoting them"
     )]
     LongQuestion {
         /// Size of the question in bytes.
         bytes: usize,
         /// The limit in bytes.
-        most: usize,
+        max: usize,
     },
 }
 
@@ -190,12 +190,12 @@ impl Agent {
         question: &str,
         watch: EventListener<'_>,
     ) -> Result<Transcript, AskError> {
-        let (bytes, most) = (question.len(), limits::QUESTION_BYTES);
+        let (bytes, max) = (question.len(), limits::QUESTION_BYTES);
         if question.trim().is_empty() {
             return Err(AskError::NoQuestion);
         }
-        if bytes > most {
-            return Err(AskError::LongQuestion { bytes, most });
+        if bytes > max {
+            return Err(AskError::LongQuestion { bytes, max });
         }
         if self.models.is_empty() {
             return Err(AskError::NoModel);

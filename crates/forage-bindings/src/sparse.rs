@@ -37,9 +37,8 @@ impl Bm25 {
     pub fn documents(&self, texts: &[String], threads: usize) -> Result<Vec<SparseVector>, BindingError> {
         /// Texts per batch.
         const BATCH: usize = 64;
-        let most = thread::available_parallelism().map_or(1, usize::from);
-        let threads =
-            if threads == 0 { most } else { threads.min(most * 4) }.min(texts.len().div_ceil(BATCH));
+        let max = thread::available_parallelism().map_or(1, usize::from);
+        let threads = if threads == 0 { max } else { threads.min(max * 4) }.min(texts.len().div_ceil(BATCH));
         let encode =
             |batch: &[String]| batch.iter().map(|text| self.0.document(text)).collect::<Result<Vec<_>, _>>();
         let batches = guarded(|| Ok(map_in_threads(texts.chunks(BATCH), threads, encode)))?;

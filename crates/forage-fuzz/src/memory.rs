@@ -56,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Runs `run`. Returns its result, and the maximum number of bytes that this thread held meanwhile in
 /// addition to those that it held before.
-pub(crate) fn most_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
+pub(crate) fn max_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.with(|held| {
         let (now, _) = held.get();
         held.set((now, now));
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn what_is_held_is_counted() {
-        let (_, max) = most_held(|| drop(vec![0_u8; 3 << 20]));
+        let (_, max) = max_held(|| drop(vec![0_u8; 3 << 20]));
         assert!((3 << 20..4 << 20).contains(&max), "{max}");
-        let (_, max) = most_held(|| (0..100).for_each(|_| drop(vec![0_u8; 1 << 20])));
+        let (_, max) = max_held(|| (0..100).for_each(|_| drop(vec![0_u8; 1 << 20])));
         assert!((1 << 20..2 << 20).contains(&max), "{max}");
     }
 }

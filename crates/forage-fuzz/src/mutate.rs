@@ -80,7 +80,7 @@ const TOKENS: [&[u8]; 40] = [
 ];
 
 /// Creates an input from the seeds: one of them with some mutations, or random bytes.
-pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usize) -> Vec<u8> {
+pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, max_mutations: usize) -> Vec<u8> {
     let is_random = entropy.byte() >= 0xf0;
     let Some(seed) = entropy.pick(seeds).filter(|_| !is_random) else {
         let count = entropy.below(200);
@@ -88,7 +88,7 @@ pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usi
     };
     let mut input = seed.clone();
     let mutations = 1 + entropy.below(MUTATIONS);
-    for _ in 0..mutations.min(most_mutations) {
+    for _ in 0..mutations.min(max_mutations) {
         mutate(&mut input, seeds, entropy);
     }
     input

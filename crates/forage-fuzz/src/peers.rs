@@ -20,6 +20,9 @@ const REQUIRED: &str = "FORAGE_REQUIRE_PEERS";
 /// The engines must equal this version of ripgrep byte for byte. Another major version may differ.
 const RIPGREP: &str = "ripgrep 15.";
 
+/// The path of an empty configuration.
+const NO_FILE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
 /// The file name of ripgrep, as of every peer on the `PATH`.
 const RG: &str = "rg";
 
@@ -52,6 +55,29 @@ pub fn find(name: &str) -> Option<PathBuf> {
 #[must_use]
 pub fn program(name: &str) -> PathBuf {
     find(name).unwrap_or_else(|| panic!("{name} is missing: the test must begin with `needs!`"))
+}
+
+/// Creates a command of git that runs in a directory, as a test author. It reads no configuration of the machine
+/// or its user, and a commit starts no maintenance, which would take as long as the commit.
+#[must_use]
+pub fn git(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(directory).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.envs([
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", NO_FILE),
+        ("GIT_CONFIG_COUNT", "2"),
+        ("GIT_CONFIG_KEY_0", "maintenance.auto"),
+        ("GIT_CONFIG_VALUE_0", "false"),
+        ("GIT_CONFIG_KEY_1", "init.defaultBranch"),
+        ("GIT_CONFIG_VALUE_1", "main"),
+        ("GIT_AUTHOR_NAME", "A B"),
+        ("GIT_AUTHOR_EMAIL", "a@b"),
+        ("GIT_COMMITTER_NAME", "A B"),
+        ("GIT_COMMITTER_EMAIL", "a@b"),
+        ("TZ", "UTC"),
+    ]);
+    command
 }
 
 /// Returns a `PATH` with the search engines that [`find`] finds, for programs that look for them there.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::entropy::{Entropy, bytes_of};
 use crate::limits::{ENTROPY_BYTES, INPUT_BYTES, INPUT_TIME, MUTATIONS, TARGET_TIME};
-use crate::memory::most_held;
+use crate::memory::max_held;
 use crate::mutate::mutated;
 
 const SECONDS: &str = "FORAGE_FUZZ_SECONDS";
@@ -97,7 +97,7 @@ fn one(place: TargetDirectory, file: &Path, seeds: &[Vec<u8>], property: &mut im
 /// Runs an input. If it fails, the error describes the failure.
 fn outcome(input: &[u8], property: &mut impl FnMut(&[u8])) -> Result<(), String> {
     let started = Instant::now();
-    let (ended, held) = most_held(|| catch_unwind(AssertUnwindSafe(|| property(input))));
+    let (ended, held) = max_held(|| catch_unwind(AssertUnwindSafe(|| property(input))));
     let took = started.elapsed();
     match ended {
         Err(panic) => {

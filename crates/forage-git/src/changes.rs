@@ -183,27 +183,6 @@ impl Repository {
         Ok(ChangeSet { files, before, after, has_all_renames, has_all_untracked })
     }
 
-    /// Finds the files in which a commit differs from its first parent, with renames. For a commit without
-    /// parents these are all of its files. Returns `None` if a shallow clone lacks its parents.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an object can't be read, there are too many changes, or the call had to end.
-    pub fn changes_of(&mut self, id: &ObjectId) -> Result<Option<ChangeSet>, RevisionError> {
-        let commit = self.commit(id)?;
-        if commit.is_cut_off {
-            return Ok(None);
-        }
-        let before = match commit.parents.first() {
-            Some(parent) => Some(self.commit(parent)?.tree),
-            None => None,
-        };
-        let mut files = self.compare_trees(before, Some(commit.tree), &[])?;
-        let has_all_renames = self.find_renames(&mut files);
-        let before = commit.parents.first().copied().unwrap_or(*id);
-        Ok(Some(ChangeSet { files, before, after: Some(*id), has_all_renames, has_all_untracked: true }))
-    }
-
     /// Joins each pair of a deleted and an added file that is a rename. Returns false if not all could be
     /// found.
     pub(crate) fn find_renames(&mut self, files: &mut Vec<FileChange>) -> bool {

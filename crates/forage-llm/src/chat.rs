@@ -21,10 +21,9 @@ pub struct ChatRequest {
     pub messages: Vec<ChatMessage>,
     /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// Whether the model must answer in text now. We still declare the tools, because the conversation
-    /// contains their results.
-    pub must_answer: bool,
-    /// The schema for the text of the answer. It is used only if the endpoint can enforce one.
+    /// Whether the model may or must call a tool.
+    pub tool_choice: ToolChoice,
+    /// The schema for the text of the answer; [`AnswerShape`] says how it is used.
     pub answer_schema: Option<AnswerSchema>,
     /// Maximum number of tokens in the answer, including reasoning.
     pub max_output_tokens: u32,
@@ -38,13 +37,30 @@ impl ChatRequest {
 
     /// Returns the request to send. It has either both the schema and the prompt text that asks for it, or
     /// neither.
-    pub(crate) fn shaped(&self, takes_schema: bool) -> Self {
+    pub(crate) fn shaped(&self, shape: AnswerShape) -> Self {
         let mut request = self.clone();
-        request.answer_schema = request.answer_schema.filter(|_| takes_schema);
-        if let Some(schema) = &request.answer_schema {
-            request.system.push(&Redacted::trusted(schema.ask));
+        let schema = request.answer_schema.take().filter(|_| shape != AnswerShape::Text);
+        let Some(schema) = schema else { return request };
+        request.system.push(&Redacted::trusted(schema.ask));
+        if shape == AnswerShape::Schema {
+            request.answer_schema = Some(schema);
+            return request;
         }
+        request.tool_choice = ToolChoice::Answer(schema.name);
+        request.tools.push(ToolDefinition {
+            name: schema.name.to_owned(),
+            description: ANSWER_TOOL.to_owned(),
+            parameters: schema.schema,
+        });
         request
+    }
+
+    /// Returns the name of the tool whose arguments are the answer.
+    pub(crate) fn answer_tool(&self) -> Option<&'static str> {
+        match self.tool_choice {
+            ToolChoice::Answer(name) => Some(name),
+            ToolChoice::Free | ToolChoice::None => None,
+        }
     }
 
     /// Iterates over all texts that do not come from a model: first the system prompt, then those of the user
@@ -125,6 +141,19 @@ pub struct ToolDefinition {
     pub parameters: Value,
 }
 
+/// Whether the model may or must call a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Free,
+    /// The model must answer in text now. We still declare the tools, because the conversation contains their
+    /// results.
+    None,
+    /// The model must call this tool. Its arguments are the answer, and [`ChatAnswer::text`] contains them.
+    Answer(&'static str),
+}
+
 /// A tool call that a model requests. All of it is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
@@ -164,6 +193,22 @@ pub struct AnswerSchema {
     pub schema: Value,
 }
 
+/// The description of the tool whose arguments are the answer.
+const ANSWER_TOOL: &str =
+    "Returns the answer. The arguments are the JSON object that the instructions ask for. Call it once.";
+
+/// How we ask for an answer that has a schema. The order is that of preference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AnswerShape {
+    /// The endpoint enforces the schema.
+    Schema,
+    /// The model must call a tool whose parameters are the schema.
+    Tool,
+    /// Only the prompt describes the answer.
+    #[default]
+    Text,
+}
+
 /// A model's answer: text, calls, or both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatAnswer {
@@ -181,6 +226,8 @@ pub struct ChatAnswer {
     pub cost_usd: Option<f64>,
     /// The reason why the model stopped, which shows whether the answer is complete.
     pub finish: Finish,
+    /// How we asked for this answer.
+    pub shape: AnswerShape,
     /// Wall time of this call, without retries.
     pub elapsed: Duration,
     pub(crate) state: Option<ProviderState>,
@@ -197,6 +244,7 @@ impl ChatAnswer {
             usage: None,
             cost_usd: None,
             finish: Finish::Complete,
+            shape: AnswerShape::Text,
             elapsed: Duration::ZERO,
             state: None,
         }

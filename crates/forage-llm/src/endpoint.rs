@@ -62,6 +62,8 @@ pub struct ModelFacts {
     pub reasoning: Reasoning,
     /// Whether the endpoint can enforce a JSON schema on the answer.
     pub answer_schema: bool,
+    /// Whether the model can be forced to call a tool. We use this for answers if it takes no schema.
+    pub answer_tool: bool,
     /// The price, if known.
     pub price: Option<Price>,
     /// Maximum number of tokens of request and answer together, if known.

@@ -202,12 +202,6 @@ impl ChatError {
         matches!(self, Self::Unauthorized { .. } | Self::OutOfCredit { .. } | Self::Unreachable { .. })
     }
 
-    /// Returns true if this model will not answer any request, so that we need not try it again. This
-    /// includes all cases of [`Self::rules_out_provider`].
-    pub fn rules_out_model(&self) -> bool {
-        self.rules_out_provider() || matches!(self, Self::ModelUnusable { .. })
-    }
-
     /// The pause that the server requested, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

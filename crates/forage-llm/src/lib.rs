@@ -55,8 +55,8 @@ mod wire;
 mod wire_name;
 
 pub use chat::{
-    AnswerSchema, CallBudget, ChatAnswer, ChatMessage, ChatModel, ChatRequest, ModelTurn, ToolCall,
-    ToolDefinition, ToolResult, Usage,
+    AnswerSchema, AnswerShape, CallBudget, ChatAnswer, ChatMessage, ChatModel, ChatRequest, ModelTurn,
+    ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage,
 };
 pub use endpoint::{
     Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, Price, Reasoning,

@@ -47,14 +47,14 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
         if text.is_empty() {
             return None;
         }
-        let most = text.floor_char_boundary(limits::CHUNK_BYTES);
-        let cut = if most == text.len() {
-            most
+        let max = text.floor_char_boundary(limits::CHUNK_BYTES);
+        let cut = if max == text.len() {
+            max
         } else {
             let is_between = |character: char| !character.is_alphanumeric() && character != '_';
-            let half = text.floor_char_boundary(most / 2);
-            let after = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
-            after.map_or(most, |(at, character)| half + at + character.len_utf8())
+            let half = text.floor_char_boundary(max / 2);
+            let after = text[half..max].char_indices().rev().find(|(_, it)| is_between(*it));
+            after.map_or(max, |(at, character)| half + at + character.len_utf8())
         };
         let (piece, rest) = text.split_at(cut);
         text = rest;

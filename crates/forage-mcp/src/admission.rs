@@ -33,7 +33,7 @@ struct CallQueue {
     count: usize,
     waiting: AtomicUsize,
     /// Maximum number of calls that may wait; further ones are refused with [`QueueFull`].
-    most_waiting: usize,
+    max_waiting: usize,
 }
 
 /// The queue is full.
@@ -104,12 +104,12 @@ impl TokenShare {
 }
 
 impl CallQueue {
-    fn new(places: usize, most_waiting: usize) -> Self {
+    fn new(places: usize, max_waiting: usize) -> Self {
         Self {
             places: Arc::new(Semaphore::new(places)),
             count: places,
             waiting: AtomicUsize::new(0),
-            most_waiting,
+            max_waiting,
         }
     }
 
@@ -122,7 +122,7 @@ impl CallQueue {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(permit);
         }
-        let _waiting = QueuedCall::among(&self.waiting, self.most_waiting)?;
+        let _waiting = QueuedCall::among(&self.waiting, self.max_waiting)?;
         // The semaphore is never closed, so this can't fail.
         Arc::clone(&self.places).acquire_owned().await.map_err(|_| QueueFull)
     }

@@ -252,8 +252,8 @@ struct HttpGuard<H: ServerHandler + Clone> {
     clients: Clients,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
-    most_sessions: usize,
-    most_sessions_of_token: usize,
+    max_sessions: usize,
+    max_sessions_of_token: usize,
     /// The tokens with which sessions were opened. Locked while a session is opened so that the limits on
     /// sessions hold.
     holders: Mutex<HashMap<SessionId, Option<Arc<Caller>>>>,
@@ -288,14 +288,14 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
         let ending = CancellationToken::new();
         // If there are several tokens, each gets at most half of the capacity.
-        let share_of = |most: usize| if settings.tokens.len() > 1 { most.div_ceil(2) } else { most };
-        let most = places(limits::CLIENTS);
+        let share_of = |max: usize| if settings.tokens.len() > 1 { max.div_ceil(2) } else { max };
+        let max = places(limits::CLIENTS);
         Self {
-            clients: Clients::new(most, share_of(most)),
+            clients: Clients::new(max, share_of(max)),
             service,
             sessions,
-            most_sessions: settings.sessions,
-            most_sessions_of_token: share_of(settings.sessions),
+            max_sessions: settings.sessions,
+            max_sessions_of_token: share_of(settings.sessions),
             holders: Mutex::default(),
             tokens: KnownTokens::new(&settings.tokens),
             readiness: Readiness::new(settings.ready.clone(), ending.clone()),
@@ -452,7 +452,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         holders.retain(|session, _| sessions.contains_key(session));
         let own =
             holders.values().filter(|holder| caller.is_some() && is_same(holder.as_ref(), caller)).count();
-        if sessions.len() >= self.most_sessions || own >= self.most_sessions_of_token {
+        if sessions.len() >= self.max_sessions || own >= self.max_sessions_of_token {
             let message = "there are too many sessions; try again later";
             return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
         }
@@ -490,7 +490,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let mut opening = None;
         match head.headers.get(SESSION) {
             Some(session) => self.is_its_own(session, caller.as_ref()).await?,
-            None if self.most_sessions > 0 && method.as_deref() == Some("initialize") => {
+            None if self.max_sessions > 0 && method.as_deref() == Some("initialize") => {
                 opening = Some(self.opening(caller.as_ref()).await?);
             }
             None => {}

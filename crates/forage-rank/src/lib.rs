@@ -69,4 +69,4 @@ pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
 pub use rules::{Effect, RULES, RankingRule, RuleWeights, SecondaryKind};
 pub use search::{AllowFile, ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};
-pub use similar::{CodePiece, FeatureWeights, ScannedFile, ScannedFiles, SimilarDefinition};
+pub use similar::{BestFiles, CodePiece, FeatureWeights, ScannedFile, ScannedFiles, SimilarDefinition};

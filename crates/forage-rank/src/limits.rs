@@ -345,6 +345,10 @@ pub const SIMILAR_FILES: usize = 60;
 /// Files that a scan for similar code keeps, with their features. They take a megabyte.
 pub const SIMILAR_FILES_HELD: usize = 4_000;
 
+/// Maximum definitions of a file whose lines and names are compared with those of the piece. An answer has at most
+/// 100, and generated files have tens of thousands.
+pub const SIMILAR_EXPLAINED: usize = 100;
+
 /// Maximum names that an answer lists as common to both pieces, and minimum bytes of each.
 pub const SIMILAR_NAMES: usize = 4;
 /// See [`SIMILAR_NAMES`].

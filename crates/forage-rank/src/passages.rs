@@ -195,7 +195,7 @@ impl PassageSearch<'_> {
         let chunks = self.files.iter().flat_map(|file| &file.hit.chunks);
         let max = chunks.map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
         let worths: Vec<Vec<f32>> = self.files.iter().zip(texts).map(|pair| self.line_scores(pair)).collect();
-        let most_worth = worths.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let max_worth = worths.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
         let mut units = Vec::new();
         for (index, (file, text)) in self.files.iter().zip(texts).enumerate() {
             let definitions = &file.outline.definitions;
@@ -206,7 +206,7 @@ impl PassageSearch<'_> {
                 scores[(chunk.start_line as usize).saturating_sub(1).min(last)..last].fill(chunk.score);
             }
             let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
-            let name_worth = |at: usize| self.words.score(&definitions[at].name) / most_worth;
+            let name_worth = |at: usize| self.words.score(&definitions[at].name) / max_worth;
             for unit in runs(&owners, &text.lines) {
                 let (first, last) = (unit.start as u32 + 1, unit.end as u32);
                 let distance = |chunk: &ChunkHit| {
@@ -228,8 +228,8 @@ impl PassageSearch<'_> {
                     is_function: definition.is_some_and(|it| it.kind == DefinitionKind::Function),
                     name: owner.map_or(0.0, name_worth),
                     outer_name: definition.and_then(|it| it.parent).map_or(0.0, name_worth),
-                    best_line: worths.iter().copied().fold(0.0, f32::max) / most_worth,
-                    log_words: (1.0 + worths.iter().sum::<f32>() / most_worth).ln(),
+                    best_line: worths.iter().copied().fold(0.0, f32::max) / max_worth,
+                    log_words: (1.0 + worths.iter().sum::<f32>() / max_worth).ln(),
                 };
                 let chance = evidence.chance();
                 units.push(PassageUnit {

@@ -10,7 +10,7 @@
 //!    a bonus for names, which is only used to choose candidates.
 //! 4. [`RetrieveScope::choose`]: applies the filters for paths, languages, excluded words and phrases.
 //! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most
-//!    [`RetrievalRequest::most`], with the positions of every concept in them ([`ConceptHit`]). From these,
+//!    [`RetrievalRequest::max`], with the positions of every concept in them ([`ConceptHit`]). From these,
 //!    the rules score definitions, lines and chunks.
 
 use std::ops::Range;
@@ -247,7 +247,7 @@ pub(crate) struct RetrievalRequest<'a> {
     pub(crate) allow: Option<&'a AllowFile<'a>>,
     pub(crate) pace: &'a StopChecker<'a>,
     /// Maximum number of candidates.
-    pub(crate) most: usize,
+    pub(crate) max: usize,
 }
 
 /// A document that may become a candidate: its score, its segment, and its id.
@@ -451,14 +451,14 @@ impl RetrieveScope<'_> {
         mut best: Vec<ScoredDoc>,
         retrieved: &mut Retrieved,
     ) -> Result<(), SearchError> {
-        let RetrievalRequest { query, most, .. } = *self.demand;
+        let RetrievalRequest { query, max, .. } = *self.demand;
         // We order ties by path because the order of documents depends on threads and merges.
         let path = |entry: &ScoredDoc| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
         let order = |left: &ScoredDoc, right: &ScoredDoc| {
             right.0.total_cmp(&left.0).then_with(|| path(left).cmp(&path(right)))
         };
         let has_phrases = !query.phrases.is_empty();
-        let looked_at = if has_phrases { limits::PHRASE_CANDIDATES } else { most };
+        let looked_at = if has_phrases { limits::PHRASE_CANDIDATES } else { max };
         retrieved.matching = if has_phrases { 0 } else { best.len() };
         if best.len() > looked_at {
             best.select_nth_unstable_by(looked_at, order);
@@ -481,7 +481,7 @@ impl RetrieveScope<'_> {
                 let read = candidates.split_off(first).into_iter();
                 candidates.extend(read.filter(|file| file.hits.count(query, matching, not_looked_at)));
             }
-            if retrieved.candidates.len() >= most {
+            if retrieved.candidates.len() >= max {
                 break;
             }
         }
@@ -491,7 +491,7 @@ impl RetrieveScope<'_> {
         retrieved.candidates.sort_by(|left, right| {
             right.choice.total_cmp(&left.choice).then_with(|| left.place().cmp(&right.place()))
         });
-        retrieved.candidates.truncate(most);
+        retrieved.candidates.truncate(max);
         Ok(())
     }
 
@@ -662,7 +662,7 @@ impl RetrieveScope<'_> {
                 continue;
             }
             let in_phrase = query.is_in_phrase(nth_concept);
-            let most_hits = if in_phrase { limits::PHRASE_HITS } else { limits::HITS };
+            let max_hits = if in_phrase { limits::PHRASE_HITS } else { limits::HITS };
             for (nth_field, field) in fields.into_iter().enumerate().skip(1) {
                 let inverted = segment.reader.inverted_index(field)?;
                 for (token, weight) in tokens {
@@ -678,8 +678,8 @@ impl RetrieveScope<'_> {
                         }
                         postings.positions(&mut positions);
                         pace.step(1 + positions.len())?;
-                        file.is_cut |= in_phrase && positions.len() > most_hits;
-                        file.list.extend(positions.iter().take(most_hits).map(|&position| ConceptHit {
+                        file.is_cut |= in_phrase && positions.len() > max_hits;
+                        file.list.extend(positions.iter().take(max_hits).map(|&position| ConceptHit {
                             position,
                             concept: nth_concept as u16,
                             field: nth_field as u8,

@@ -200,14 +200,14 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     let mut query = RankQuery::parse(request.query, &weights.query);
     let limit = request.limit.min(limits::RESULTS);
     // We only use two sizes, so that requests for further pages need the same candidates.
-    let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
+    let max = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
     let (fields, allow) = (&weights.fields, request.allow);
     let Some(joined) = MultiIndex::new(indexes) else { return Ok(Ranking::default()) };
     if let [index] = indexes {
         ignore_project_names(&joined, &mut query, &index.names(), &pace)?;
     }
     let demand =
-        RetrievalRequest { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
+        RetrievalRequest { joined: &joined, query: &query, weights: fields, allow, pace: &pace, max };
     let retrieved = retrieve(&demand)?;
     let histories: Vec<_> =
         indexes.iter().map(|index| index.used_history().filter(|_| request.history)).collect();

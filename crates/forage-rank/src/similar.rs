@@ -13,7 +13,7 @@ mod tokens;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use self::tokens::{Lexer, Token, TokenKind, hash, mixed, words};
@@ -197,7 +197,17 @@ impl CodePiece {
     /// Returns true if a file is in a language of the piece, by its path.
     #[must_use]
     pub fn can_compare(&self, path: &str) -> bool {
-        let row = language(path);
+        self.is_of_family(language(path))
+    }
+
+    /// Like [`CodePiece::can_compare`], for a file without an extension: the first line of a script names its
+    /// interpreter.
+    #[must_use]
+    pub fn can_compare_text(&self, path: &str, text: &str) -> bool {
+        self.is_of_family(language_of_text(path, text))
+    }
+
+    fn is_of_family(&self, row: &'static LanguageRow) -> bool {
         is_code(row) && self.family.is_none_or(|family_of_piece| family_of_piece == family(row))
     }
 
@@ -219,20 +229,24 @@ impl CodePiece {
         windows.finish()
     }
 
-    /// Compares the definitions of a file with the piece. Returns the similar ones, the best first. None of
-    /// them contains another one.
+    /// Compares the definitions of a file with the piece, except for those in `excluded` lines. Returns the
+    /// similar ones, the best first. None of them contains another one.
     #[must_use]
     pub fn compare(
         &self,
         weights: &FeatureWeights,
         (path, text): (&str, &str),
         outline: &FileOutline,
+        excluded: Option<&RangeInclusive<u32>>,
     ) -> Vec<SimilarDefinition> {
         let file = ComparedFile::new(self, path, text);
         let mut found: Vec<SimilarDefinition> = Vec::new();
         for (at, definition) in outline.definitions.iter().enumerate() {
             let (features, tokens) = file.part(definition.start_line..=definition.end_line);
-            if definition.kind == DefinitionKind::Heading || tokens < limits::SIMILAR_TOKENS {
+            let is_excluded = excluded.is_some_and(|lines| {
+                definition.start_line <= *lines.end() && *lines.start() <= definition.end_line
+            });
+            if is_excluded || definition.kind == DefinitionKind::Heading || tokens < limits::SIMILAR_TOKENS {
                 continue;
             }
             let share = weights.share(self.runs, &features);
@@ -243,14 +257,18 @@ impl CodePiece {
             }
         }
         found.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.definition.cmp(&b.definition)));
-        let mut kept: Vec<SimilarDefinition> = Vec::new();
-        for mut next in found {
-            if !kept.iter().any(|better| next.overlaps(better.start_line..=better.end_line)) {
-                self.explain(&mut next, weights, &file);
-                kept.push(next);
+        // Ends of the kept definitions by their first lines. Generated files have tens of thousands.
+        let mut ends: BTreeMap<u32, u32> = BTreeMap::new();
+        found.retain(|next| {
+            let before = ends.range(..=next.end_line).next_back();
+            let is_alone = before.is_none_or(|(_, end)| *end < next.start_line);
+            if is_alone {
+                ends.insert(next.start_line, next.end_line);
             }
-        }
-        kept
+            is_alone
+        });
+        found.iter_mut().take(limits::SIMILAR_EXPLAINED).for_each(|it| self.explain(it, weights, &file));
+        found
     }
 
     /// Counts the lines and names that a definition has in common with the piece.
@@ -400,21 +418,34 @@ impl<T> ScannedFiles<T> {
         self.files
     }
 
-    /// Returns the files whose definitions we should compare, the best first, with the weights of the
-    /// features.
+    /// Returns the files whose definitions we should compare, at most `max`.
     #[must_use]
-    pub fn best(self, piece: &CodePiece) -> (Vec<T>, FeatureWeights) {
+    pub fn best(self, piece: &CodePiece, max: usize) -> BestFiles<T> {
         let weight = |files: &u32| (1.0 + self.files.max(1) as f32 / (*files).max(1) as f32).ln();
         let weights =
             FeatureWeights(self.files_with[..piece.runs + piece.words.len()].iter().map(weight).collect());
         let share = |(file, best): (T, FeatureSet)| (weights.share(piece.runs, &best), file);
         let mut shares: Vec<(f32, T)> = self.held.into_iter().map(share).collect();
         shares.sort_by(|a, b| b.0.total_cmp(&a.0));
-        shares.truncate(limits::SIMILAR_FILES);
-        let files =
-            shares.into_iter().filter(|(share, _)| *share >= limits::SIMILAR_MIN).map(|(_, file)| file);
-        (files.collect(), weights)
+        shares.retain(|(share, _)| *share >= limits::SIMILAR_MIN);
+        let others = shares.split_off(max.min(shares.len()));
+        BestFiles {
+            files: shares.into_iter().map(|(_, file)| file).collect(),
+            others: others.into_iter().map(|(share, _)| share).collect(),
+            weights,
+        }
     }
+}
+
+/// The files whose definitions we should compare with a piece.
+#[derive(Debug)]
+pub struct BestFiles<T> {
+    /// The best first.
+    pub files: Vec<T>,
+    /// The similarity of the best window of each other file, the best first.
+    pub others: Vec<f32>,
+    /// The weights of the features.
+    pub weights: FeatureWeights,
 }
 
 /// Inverse document frequencies of the features of a piece.
@@ -519,11 +550,5 @@ impl SimilarDefinition {
             names: Vec::new(),
             features,
         }
-    }
-
-    /// Returns true if it has a line in a range.
-    #[must_use]
-    pub fn overlaps(&self, lines: RangeInclusive<u32>) -> bool {
-        self.start_line <= *lines.end() && *lines.start() <= self.end_line
     }
 }

@@ -96,7 +96,7 @@ pub enum ExternalError {
     /// The pattern has a repetition count over the limit of PCRE2.
     #[error(
         "ugrep repeats a part of a pattern at most {} times; use a smaller count, or rg or the embedded engine",
-        dialect::REPETITIONS
+        crate::limits::UGREP_REPETITIONS
     )]
     CountForUgrep,
     /// ripgrep has no fuzzy search.

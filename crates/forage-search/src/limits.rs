@@ -202,6 +202,9 @@ pub const FUZZY_STEP_WORK: u64 = 4;
 /// States of a fuzzy automaton built between two deadline checks: a millisecond or two.
 pub const FUZZY_BUILD_STATES_PER_LOOK: u64 = 64;
 
+/// Maximum count of a repetition in a pattern for ugrep, which PCRE2 sets.
+pub const UGREP_REPETITIONS: u32 = 65_535;
+
 /// Bytes of text in an external engine's first batch. This is small so that the first results arrive early.
 pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;
 

@@ -68,7 +68,7 @@ impl CodePattern {
     }
 
     /// Compiles a pattern for the named languages. Without names, we use every language that accepts the
-    /// pattern.
+    /// pattern, except for Markdown: it accepts any text, and compares it by punctuation alone.
     ///
     /// # Errors
     ///
@@ -85,6 +85,7 @@ impl CodePattern {
         }
         if chosen.is_empty() {
             chosen = SupportLang::all_langs().to_vec();
+            chosen.retain(|language| *language != SupportLang::Markdown);
         }
         let mut first: Option<CodePatternError> = None;
         let mut patterns = Vec::new();

@@ -27,6 +27,15 @@ fn metavariables_match_syntax_and_not_text() {
     assert_eq!(found("spawn($A)", &["rust"], "a.py", "spawn(1)"), [""; 0]);
 }
 
+/// Regression test: `struct $A` matched each paragraph of Markdown with a `$`.
+#[test]
+fn markdown_is_searched_only_by_its_name() {
+    let text = "The lunch costs $5.\n";
+    assert_eq!(found("struct $A", &[], "a.md", text), [""; 0]);
+    assert_eq!(found("struct $A", &[], "a.rs", "struct B;\n").len(), 1);
+    assert!(CodePattern::new("# $TITLE", &["markdown"]).unwrap().fits("a.md"));
+}
+
 #[test]
 fn what_is_no_pattern_is_an_error() {
     let error = |pattern: &str, languages: &[&str]| CodePattern::new(pattern, languages).unwrap_err();

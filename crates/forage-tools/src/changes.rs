@@ -8,7 +8,7 @@ use forage_git::{ChangeKind, ChangeSet, Comparison, HistoryError, ObjectError, R
 
 use crate::error::ToolError;
 use crate::limits;
-use crate::text::{clip, count, quoted};
+use crate::text::{absolute, clip, count, quoted};
 
 /// The name of the argument.
 pub(crate) const CHANGED: &str = "changed";
@@ -46,7 +46,7 @@ impl ChangedFiles {
         let refused = |problem: String| ToolError::argument(CHANGED, problem);
         let mut repository = Repository::open(root, stop).map_err(|error| match error {
             HistoryError::NoRepository => {
-                refused(format!("{} has no git repository at its top", root.path().display()))
+                refused(format!("{} has no git repository at its top", absolute(root, &RelPath::root())))
             }
             error => refused(error.to_string()),
         })?;

@@ -11,9 +11,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forage_base::Stop;
+use forage_base::{Stop, Stopped};
 use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root, RootPolicy};
 use forage_search::{Pattern, PatternBudget, PatternOptions, ScanOptions, search};
+use serde::de::DeserializeOwned;
 
 use crate::call::Call;
 use crate::error::ToolError;
@@ -66,12 +67,16 @@ struct Project<'a> {
     root: &'a Arc<Root>,
     directory: RelPath,
     stores: &'a DependencyStores,
+    /// When this ends, nothing more is found.
+    stop: &'a Stop,
 }
 
 /// A package with a name that was asked for.
 struct Package {
     name: String,
     version: Option<String>,
+    /// True if the project itself depends on this version, and not only another package.
+    is_direct: bool,
     /// The path below the package in the caller's text.
     rest: String,
     /// The file or directory that names the package, below the root.
@@ -87,6 +92,13 @@ enum Sources {
     File(Arc<Root>, RelPath),
     /// They are not on this disk. Contains the reason and what to do.
     Missing(String),
+}
+
+/// The files and directories that list the packages of the roots.
+struct PackageLists {
+    paths: Vec<String>,
+    /// False if the roots have too many directories to look for lists in all of them.
+    is_whole: bool,
 }
 
 impl Call {
@@ -115,7 +127,16 @@ impl Call {
         if named.is_empty() {
             return Err(refused("give the name of a dependency, such as dep:serde".to_owned()));
         }
-        let (packages, lists) = self.packages(stores, named);
+        let stop = self.stop.within(self.limits.timeout);
+        let (packages, lists) = self.packages(stores, named, &stop);
+        // We may have missed the right version.
+        match stop.check() {
+            Some(Stopped::Cancelled) => return Err(ToolError::Cancelled),
+            Some(Stopped::Deadline) => {
+                return Err(refused("the time was over before all lists of packages were read".to_owned()));
+            }
+            None => {}
+        }
         let (package, others) = chosen(packages, named, &lists).map_err(refused)?;
         let (root, start) = package.open()?;
         let mut call = self.clone();
@@ -127,65 +148,88 @@ impl Call {
     }
 
     /// Finds the packages that `named` may mean. Also returns the lists of packages that we read.
-    fn packages(&self, stores: &DependencyStores, named: &str) -> (Vec<Package>, Vec<String>) {
-        let mut lists = Vec::new();
+    fn packages(&self, stores: &DependencyStores, named: &str, stop: &Stop) -> (Vec<Package>, PackageLists) {
+        let mut lists = PackageLists { paths: Vec::new(), is_whole: true };
+        let mut found = Vec::new();
         for depth in 0..=limits::DEPENDENCY_PROJECT_DEPTH {
-            let mut found = Vec::new();
-            self.each_project(depth, stores, |project, ecosystem, list| {
-                lists.push(list);
-                found.extend((ecosystem.find)(project, named));
+            let has_all = self.each_project(depth, stores, stop, |project, ecosystem, list| {
+                lists.paths.push(list);
+                found.extend((ecosystem.find)(project, Some(named)));
             });
+            lists.is_whole &= has_all;
             // A package of the whole project takes precedence over those of its parts.
             if !found.is_empty() {
-                return (found, lists);
+                break;
             }
         }
-        (Vec::new(), lists)
+        (found, lists)
     }
 
-    /// Finds all packages of the roots, until the call must end.
+    /// Finds all packages of the roots, until the call must end. Those on which the project itself depends are
+    /// first.
     fn all_packages(&self, stores: &DependencyStores, stop: &Stop) -> Vec<Package> {
         let mut packages = Vec::new();
         for depth in 0..=limits::DEPENDENCY_PROJECT_DEPTH {
-            self.each_project(depth, stores, |project, ecosystem, _| {
-                let mut names = (ecosystem.names)(project);
-                // Each call of `find` returns all versions.
-                names.sort_unstable();
-                names.dedup();
-                for name in names {
-                    if stop.check().is_none() {
-                        packages.extend((ecosystem.find)(project, &name));
-                    }
-                }
+            self.each_project(depth, stores, stop, |project, ecosystem, _| {
+                packages.extend((ecosystem.find)(project, None));
             });
         }
+        packages.sort_by_key(|package| !package.is_direct);
         packages
     }
 
     /// Calls `receive` with each directory at this depth in which a package manager was used, with that
-    /// package manager and its list of packages.
+    /// package manager and its list of packages. Returns false if there are too many directories.
     fn each_project(
         &self,
         depth: usize,
         stores: &DependencyStores,
+        stop: &Stop,
         mut receive: impl FnMut(&Project<'_>, &Ecosystem, String),
-    ) {
-        for root in self.roots.all() {
-            for directory in directories_at(root, depth) {
-                let project = Project { root, directory, stores };
+    ) -> bool {
+        let mut is_whole = true;
+        // The lock file of a dependency is about its own development.
+        let is_dependency =
+            |root: &Arc<Root>| self.named_dependencies.iter().any(|place| Arc::ptr_eq(&place.root, root));
+        for root in self.roots.all().iter().filter(|root| !is_dependency(root)) {
+            let (directories, has_all) = directories_at(root, depth, stop);
+            is_whole &= has_all;
+            for directory in directories {
+                let project = Project { root, directory, stores, stop };
                 for ecosystem in &ECOSYSTEMS {
-                    if let Some(list) = ecosystem.list(&project) {
+                    if let Some(list) = ecosystem.list(&project).filter(|_| stop.check().is_none()) {
                         receive(&project, ecosystem, list);
                     }
                 }
             }
         }
+        is_whole
     }
 
     /// Returns the place of a path that [`Call::with_dependency`] has resolved.
     pub(crate) fn dependency_place(&self, text: &str) -> Option<Result<PathTarget, ToolError>> {
-        let place = self.named_dependencies.iter().find(|place| place.text == text.trim())?;
-        Some(place.target())
+        let text = text.trim();
+        // The name of a definition may follow the path: `dep:NAME/PATH#DEFINITION`.
+        let after = |place: &DependencyPlace| {
+            let after = place.text.strip_prefix(text)?;
+            (after.is_empty() || after.starts_with('#')).then(|| after.to_owned())
+        };
+        let (place, after) = self.named_dependencies.iter().find_map(|place| Some((place, after(place)?)))?;
+        Some(place.target(&after))
+    }
+
+    /// Refuses a path to another file in the directory of a package that is a single file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path names such a file.
+    pub(crate) fn within_dependencies(&self, target: PathTarget) -> Result<PathTarget, ToolError> {
+        let is_of = |place: &&DependencyPlace| Arc::ptr_eq(&place.root, &target.root);
+        let is_outside = self.named_dependencies.iter().filter(is_of).any(|place| place.is_outside(&target));
+        match is_outside {
+            true => Err(OpenError::NotFound { path: target.path.display().into_owned() }.into()),
+            false => Ok(target),
+        }
     }
 
     /// Returns the root of a dependency and the path below it, for a caller that searches it without a tool.
@@ -199,16 +243,21 @@ impl Call {
 }
 
 /// Finds the dependencies that define the name in a pattern without matches, such as `HeaderMap` or
-/// `struct HeaderMap`. Returns the places as callers can read them. If there is no time to search all
-/// dependencies, some may be missing.
-pub(crate) fn defining(call: &Call, pattern: &str, budget: &PatternBudget, stop: &Stop) -> Vec<String> {
+/// `struct HeaderMap`. Returns the places as callers can read them, and false if there was no time to search
+/// all dependencies.
+pub(crate) fn defining(
+    call: &Call,
+    pattern: &str,
+    budget: &PatternBudget,
+    stop: &Stop,
+) -> (Vec<String>, bool) {
     let (Some(stores), Some(name)) = (&call.workspace.dependencies, defined_name(pattern)) else {
-        return Vec::new();
+        return (Vec::new(), true);
     };
     let stop = stop.within(limits::DEPENDENCY_SEARCH_TIME);
     let definition = format!(r"{DEFINITION}{name}\b");
     let Ok(definition) = Pattern::new_in(budget, &definition, &PatternOptions::default(), &stop) else {
-        return Vec::new();
+        return (Vec::new(), true);
     };
     let mut places = Vec::new();
     for package in call.all_packages(stores, &stop) {
@@ -229,7 +278,9 @@ pub(crate) fn defining(call: &Call, pattern: &str, budget: &PatternBudget, stop:
             ControlFlow::Break(())
         });
     }
-    places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place))).collect()
+    let is_whole = stop.check().is_none();
+    let shown = places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place)));
+    (shown.collect(), is_whole)
 }
 
 /// Matches the text before the name in a definition, in most languages.
@@ -272,17 +323,23 @@ impl Package {
 }
 
 impl DependencyPlace {
-    fn target(&self) -> Result<PathTarget, ToolError> {
-        if self.rest.is_empty() {
+    /// Resolves the path without the text that follows it.
+    fn target(&self, after: &str) -> Result<PathTarget, ToolError> {
+        let rest = self.rest.strip_suffix(after).unwrap_or(&self.rest);
+        if rest.is_empty() {
             return Ok(PathTarget::new(Arc::clone(&self.root), self.start.clone()));
         }
-        let target = PathTarget::below(&self.root, &self.rest)?;
-        // The directory of a package with a single file also contains other packages.
-        let is_outside = !self.start.is_root() && (target.path != self.start || target.globs.is_some());
-        match is_outside {
+        let target = PathTarget::below(&self.root, rest)?;
+        match self.is_outside(&target) {
             true => Err(OpenError::NotFound { path: self.text.clone() }.into()),
             false => Ok(target),
         }
+    }
+
+    /// Returns true for a path to another package. The directory of a package with a single file also contains
+    /// others.
+    fn is_outside(&self, target: &PathTarget) -> bool {
+        !self.start.is_root() && (target.path != self.start || target.globs.is_some())
     }
 }
 
@@ -290,24 +347,27 @@ impl DependencyPlace {
 fn chosen(
     mut packages: Vec<Package>,
     named: &str,
-    lists: &[String],
+    lists: &PackageLists,
 ) -> Result<(Package, Option<String>), String> {
     let shown = clip(&named.escape_debug().to_string(), limits::QUOTED_BYTES);
     if packages.is_empty() {
-        return Err(match lists {
+        let problem = match lists.paths.as_slice() {
             [] => format!(
                 "no dependency is called {shown}: there is no lock file or directory of dependencies that Forage knows"
             ),
-            lists => {
-                format!("no dependency is called {shown} in {}", clip(&lists.join(", "), limits::NOTE_BYTES))
+            paths => {
+                format!("no dependency is called {shown} in {}", clip(&paths.join(", "), limits::NOTE_BYTES))
             }
-        });
+        };
+        let unread = "; Forage did not look for lists of packages in all of the many directories";
+        return Err(if lists.is_whole { problem } else { problem + unread });
     }
-    // Of several versions we take the newest one that is on this disk.
+    // Of several versions we take the one that the project uses, or else the newest one on this disk.
     packages.sort_by_cached_key(|package| {
-        Reverse((!matches!(package.sources, Sources::Missing(_)), version_order(package.version.as_deref())))
+        let is_here = !matches!(package.sources, Sources::Missing(_));
+        Reverse((package.is_direct, is_here, version_order(package.version.as_deref())))
     });
-    let first = packages.remove(0);
+    let mut first = packages.remove(0);
     let mut others: Vec<String> = packages.into_iter().filter_map(|package| package.version).collect();
     others.retain(|version| Some(version) != first.version.as_ref());
     others.dedup();
@@ -317,30 +377,40 @@ fn chosen(
             format!("{listed_in} also has {}; dep:{}@VERSION chooses one", others.join(", "), first.name);
         clip(&note, limits::NOTE_BYTES)
     });
+    if let (Sources::Missing(problem), Some(note)) = (&mut first.sources, &note) {
+        problem.push_str("; ");
+        problem.push_str(note);
+    }
     Ok((first, note))
 }
 
-/// Lists the directories at this depth below a root that may be projects of their own.
-fn directories_at(root: &Arc<Root>, depth: usize) -> Vec<RelPath> {
-    let mut level = vec![RelPath::root()];
+/// Lists the directories at this depth below a root that may be projects of their own. Returns false if there
+/// are more of them.
+fn directories_at(root: &Arc<Root>, depth: usize, stop: &Stop) -> (Vec<RelPath>, bool) {
+    let (mut level, mut is_whole) = (vec![RelPath::root()], true);
     for _ in 0..depth {
-        let mut next = Vec::new();
-        for directory in &level {
-            let mut names = root.names(directory, limits::DEPENDENCY_NAMES).unwrap_or_default();
-            names.sort_unstable();
+        let below = |directory: &RelPath| {
+            let names = match stop.check() {
+                None => root.names(directory, limits::DEPENDENCY_NAMES).unwrap_or_default(),
+                Some(_) => Vec::new(),
+            };
             let is_project = |name: &Vec<u8>| {
                 !name.starts_with(b".") && !NO_PROJECTS.iter().any(|other| other.as_bytes() == name)
             };
-            let paths = names.iter().filter(|name| is_project(name)).map(|name| directory.join(name));
-            next.extend(paths.filter(|path| matches!(root.locate(path), Ok((_, true)))));
-            if next.len() >= limits::DEPENDENCY_PROJECTS {
-                break;
-            }
-        }
+            let mut paths: Vec<RelPath> =
+                names.iter().filter(|name| is_project(name)).map(|name| directory.join(name)).collect();
+            paths.sort_unstable();
+            paths
+        };
+        let is_directory =
+            |path: &RelPath| stop.check().is_none() && matches!(root.locate(path), Ok((_, true)));
+        let paths = level.iter().flat_map(below).filter(is_directory);
+        let mut next: Vec<RelPath> = paths.take(limits::DEPENDENCY_PROJECTS + 1).collect();
+        is_whole &= next.len() <= limits::DEPENDENCY_PROJECTS;
         next.truncate(limits::DEPENDENCY_PROJECTS);
         level = next;
     }
-    level
+    (level, is_whole)
 }
 
 /// Directories of packages and results, which are not projects.
@@ -349,7 +419,20 @@ const NO_PROJECTS: [&str; 4] = ["node_modules", "vendor", "target", "deps"];
 impl Project<'_> {
     /// Reads a text file of the project. Returns `None` if it does not exist or is too large.
     fn text(&self, path: &str) -> Option<String> {
-        text(self.root, &self.path(path)?)
+        self.text_in(self.root, &self.path(path)?)
+    }
+
+    /// Reads a text file. Returns `None` if it does not exist or is too large.
+    fn text_in(&self, root: &Root, path: &RelPath) -> Option<String> {
+        let mut buffer = ReadBuffer::default();
+        let mut file = self.unless_over(|| root.open_file(path).ok())?;
+        let contents = file.read_into(&mut buffer, limits::DEPENDENCY_LIST_BYTES).ok()?;
+        (contents == Contents::Whole).then(|| String::from_utf8_lossy(&buffer).into_owned())
+    }
+
+    /// Reads the fields of a JSON file. Other fields take no memory.
+    fn json<T: DeserializeOwned>(&self, path: &RelPath) -> Option<T> {
+        serde_json::from_str(&self.text_in(self.root, path)?).ok()
     }
 
     /// Returns the path below the root.
@@ -357,52 +440,53 @@ impl Project<'_> {
         RelPath::from_bytes(below.as_bytes(), &self.directory).ok()
     }
 
-    /// Finds the directories of the project that fit a pattern, see [`matching`].
+    /// Finds the directories of the project that fit a pattern, see [`Project::matching_in`].
     fn matching(&self, pattern: &str) -> Vec<RelPath> {
-        matching(self.root, &self.directory, pattern)
+        self.matching_in(self.root, &self.directory, pattern)
+    }
+
+    /// Finds the directories below `start` that fit a pattern of names joined by `/`. A name may contain one
+    /// `*`.
+    fn matching_in(&self, root: &Root, start: &RelPath, pattern: &str) -> Vec<RelPath> {
+        let mut level = vec![start.clone()];
+        for name in pattern.split('/').filter(|name| !matches!(*name, "" | "." | "..")) {
+            level = match name.split_once('*') {
+                None => level.iter().map(|directory| directory.join(name.as_bytes())).collect(),
+                Some((before, after)) => {
+                    let fits = |found: &Vec<u8>| {
+                        found.len() >= before.len() + after.len()
+                            && found.starts_with(before.as_bytes())
+                            && found.ends_with(after.as_bytes())
+                    };
+                    let below = |directory: &RelPath| {
+                        let names = self.unless_over(|| root.names(directory, limits::DEPENDENCY_NAMES).ok());
+                        let mut names = names.unwrap_or_default();
+                        names.retain(fits);
+                        names.sort_unstable();
+                        names.iter().map(|name| directory.join(name)).collect::<Vec<_>>()
+                    };
+                    level.iter().flat_map(below).collect()
+                }
+            };
+        }
+        level.retain(|path| self.is_directory(root, path));
+        level
+    }
+
+    fn is_directory(&self, root: &Root, path: &RelPath) -> bool {
+        self.unless_over(|| root.locate(path).ok()).is_some_and(|(_, is_directory)| is_directory)
     }
 
     /// Opens a store.
     fn store(&self, path: &Path) -> Option<Arc<Root>> {
-        Root::open(path, &RootPolicy::default(), self.root.secrets().clone()).ok()
+        let secrets = self.root.secrets().clone();
+        self.unless_over(|| Root::open(path, &RootPolicy::default(), secrets).ok())
     }
-}
 
-/// Reads a text file. Returns `None` if it does not exist or is too large.
-fn text(root: &Arc<Root>, path: &RelPath) -> Option<String> {
-    let mut buffer = ReadBuffer::default();
-    let mut file = root.open_file(path).ok()?;
-    let contents = file.read_into(&mut buffer, limits::DEPENDENCY_LIST_BYTES).ok()?;
-    (contents == Contents::Whole).then(|| String::from_utf8_lossy(&buffer).into_owned())
-}
-
-/// Finds the directories below `start` that fit a pattern of names joined by `/`. A name may contain one `*`.
-fn matching(root: &Arc<Root>, start: &RelPath, pattern: &str) -> Vec<RelPath> {
-    let mut level = vec![start.clone()];
-    for name in pattern.split('/').filter(|name| !matches!(*name, "" | "." | "..")) {
-        level = match name.split_once('*') {
-            None => level.iter().map(|directory| directory.join(name.as_bytes())).collect(),
-            Some((before, after)) => {
-                let fits = |found: &[u8]| {
-                    found.len() >= before.len() + after.len()
-                        && found.starts_with(before.as_bytes())
-                        && found.ends_with(after.as_bytes())
-                };
-                let names = |directory: &RelPath| {
-                    let mut names = root.names(directory, limits::DEPENDENCY_NAMES).unwrap_or_default();
-                    names.sort_unstable();
-                    names
-                };
-                let below = |directory: &RelPath| {
-                    let names = names(directory).into_iter().filter(|name| fits(name));
-                    names.map(|name| directory.join(&name)).collect::<Vec<_>>()
-                };
-                level.iter().flat_map(below).collect()
-            }
-        };
+    /// Returns `None` once the call must end.
+    fn unless_over<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.stop.check().is_some() { None } else { read() }
     }
-    level.retain(|path| matches!(root.locate(path), Ok((_, true))));
-    level
 }
 
 #[cfg(test)]

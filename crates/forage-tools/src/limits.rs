@@ -412,8 +412,9 @@ pub const DEPENDENCY_PROJECTS: usize = 500;
 /// Maximum number of names that we read of a directory when we look for a dependency. Large stores of
 /// packages have some ten thousand.
 pub const DEPENDENCY_NAMES: usize = 50_000;
-/// Maximum bytes of a lock file or manifest. The lock files of large projects have 2 MB.
-pub const DEPENDENCY_LIST_BYTES: usize = 32 << 20;
+/// Maximum bytes of a lock file or manifest. The lock files of large projects have 2 MB. The packages in one may
+/// take ten times its size in memory.
+pub const DEPENDENCY_LIST_BYTES: usize = 8 << 20;
 
 /// Time limit for finding the dependencies that define a name without matches in the project.
 pub const DEPENDENCY_SEARCH_TIME: Duration = Duration::from_millis(500);
@@ -619,6 +620,8 @@ pub const SIMILAR_DEFINITIONS: u64 = 5;
 /// Share of a call's time for scanning all files for similar code. The rest is for the definitions of the best
 /// ones, which take a few tenths of a second.
 pub const SIMILAR_SCAN_SHARE: f64 = 0.7;
+/// The share after which no further definitions are compared. The rest is for reading those that were found.
+pub const SIMILAR_COMPARE_SHARE: f64 = 0.9;
 
 /// Maximum bytes of a file that is scanned for similar code. Larger files are seldom written by people, and each
 /// thread reads one as a whole.

@@ -1,5 +1,7 @@
 //! The notes at the end of a text answer.
 
+use std::ops::RangeInclusive;
+
 use crate::limits;
 use crate::noise;
 use crate::outcome::{Limit, ToolOutcome};
@@ -63,13 +65,14 @@ fn other_notes<R>(outcome: &ToolOutcome<R>) -> Vec<String> {
     notes
 }
 
-/// Computes how many of `all` items fit into an answer, at least one. If `fits` is true for a number, it must
-/// be true for all smaller ones.
-pub(crate) fn max_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
-    if all <= 1 || fits(all) {
+/// Finds the largest number of items that fits into an answer, or the start of the range if none does. If
+/// `fits` is true for a number, it must be true for all smaller ones.
+pub(crate) fn max_that_fits(counts: RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, all) = counts.into_inner();
+    if all <= least || fits(all) {
         return all;
     }
-    let (mut least, mut max) = (1, all - 1);
+    let mut max = all - 1;
     while least < max {
         let middle = least + (max - least).div_ceil(2);
         if fits(middle) { least = middle } else { max = middle - 1 }

@@ -46,9 +46,13 @@ impl Call {
     /// here; opening it will fail.
     pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
-        if let Some(target) = self.dependency_place(text) {
-            return target;
+        match self.dependency_place(text) {
+            Some(target) => target,
+            None => self.within_dependencies(self.place_below_roots(text)?),
         }
+    }
+
+    fn place_below_roots(&self, text: &str) -> Result<PathTarget, ToolError> {
         let first = self.roots.find(text);
         // With any other error, e.g. a missing permission, the path does exist.
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {

@@ -30,7 +30,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn request(problem: impl Into<String>) -> Self {
+    pub(crate) fn request(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), code: ErrorCode::Request, status: 400 }
     }
 

@@ -199,10 +199,8 @@ impl CallHistory {
 
     /// Sets the task of a process.
     pub(crate) fn set_task(&self, process: &str, task: &str) {
-        for seen in &mut self.known().processes {
-            if seen.process.process == process {
-                seen.task = Some(task.to_owned());
-            }
+        if let Some(seen) = self.known().process(process) {
+            seen.task = Some(task.to_owned());
         }
         self.notify();
     }
@@ -210,10 +208,8 @@ impl CallHistory {
     /// Marks a process as ended.
     #[cfg(unix)]
     pub(crate) fn ended(&self, process: &str) {
-        for seen in &mut self.known().processes {
-            if seen.process.process == process {
-                seen.live = false;
-            }
+        if let Some(seen) = self.known().process(process) {
+            seen.live = false;
         }
         self.notify();
     }

@@ -245,9 +245,16 @@ fn called(value: &Value, calls: &mut Vec<Called>, results: &mut Vec<(String, u64
                 let name = text(&of("function")["name"]).unwrap_or_default();
                 calls.push((id, name, read(&of("function")["arguments"])));
             }
+            // Gemini's calls may have no id. Then we can only find a result of the same tool.
             _ if of("functionCall").is_object() => {
-                let name = text(&of("functionCall")["name"]).unwrap_or_default();
-                calls.push((name.clone(), name, of("functionCall")["args"].clone()));
+                let call = of("functionCall");
+                let name = text(&call["name"]).unwrap_or_default();
+                calls.push((text(&call["id"]).unwrap_or(name.clone()), name, call["args"].clone()));
+            }
+            _ if of("functionResponse").is_object() => {
+                let result = of("functionResponse");
+                let id = text(&result["id"]).or(text(&result["name"]));
+                results.push((id.unwrap_or_default(), length(&result["response"])));
             }
             _ => {}
         }
@@ -264,7 +271,9 @@ fn length(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
         Value::Array(values) => values.iter().map(length).sum(),
-        Value::Object(fields) => fields.get("text").map_or(0, length),
+        Value::Object(fields) => {
+            ["text", "output", "error"].iter().find_map(|name| fields.get(*name)).map_or(0, length)
+        }
         _ => 0,
     }
 }
@@ -282,6 +291,36 @@ mod tests {
         line.as_object_mut().unwrap().extend(head.as_object().unwrap().clone());
         let mut file = File::options().create(true).append(true).open(path).unwrap();
         io::Write::write_all(&mut file, format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Regression test: calls in Gemini's format had no result.
+    #[test]
+    fn recorded_calls_of_each_wire_have_results() {
+        for messages in [
+            json!([
+                {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "t", "arguments": "{}"}}]},
+                {"role": "tool", "tool_call_id": "a", "content": "found"},
+            ]),
+            json!([
+                {"type": "tool_use", "id": "a", "name": "t", "input": {}},
+                {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "found"}]},
+            ]),
+            json!([
+                {"type": "function_call", "call_id": "a", "name": "t", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "a", "output": "found"},
+            ]),
+            json!([
+                {"functionCall": {"name": "t", "args": {}}},
+                {"functionResponse": {"name": "t", "response": {"output": "found"}}},
+            ]),
+        ] {
+            let gathered = CallHistory::new();
+            let recording = json!({"format": 1, "request": {"body": {"messages": messages}}});
+            add_text(&gathered, &recording.to_string(), "recording").unwrap();
+            let calls = gathered.calls();
+            assert_eq!((calls.len(), calls[0].head.bytes), (1, 5), "{recording}");
+            assert_eq!(calls[0].head.status, CallStatus::Found, "{recording}");
+        }
     }
 
     #[test]

@@ -24,10 +24,6 @@ impl Query {
     }
 
     pub(crate) fn needed(&self, name: &str) -> Result<&str, Refusal> {
-        self.get(name).ok_or_else(|| Refusal {
-            problem: format!("`{name}` is missing"),
-            code: forage_tools::ErrorCode::Request,
-            status: 400,
-        })
+        self.get(name).ok_or_else(|| Refusal::request(format!("`{name}` is missing")))
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use forage_fs::{RelPath, WalkOptions};
 use proptest::collection::vec;
@@ -73,8 +72,7 @@ const NAMES: [&str; 26] = [
 ];
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
-    let ours = ["-c", "core.excludesFile=", "-c", "user.name=n", "-c", "user.email=e"];
-    let output = Command::new("git").args(ours).args(arguments).current_dir(directory).output().unwrap();
+    let output = forage_fuzz::peers::git(directory).args(arguments).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

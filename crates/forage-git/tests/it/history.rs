@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use forage_base::{Stop, map_in_threads};
+use forage_fuzz::peers;
 use forage_git::{
     DefinitionQuery, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryLine, HistoryQuery,
     HistoryReport, ObjectId, Repository, limits,
@@ -173,9 +174,8 @@ fn history(seed: u64) -> TempDir {
         }
         trees.push(tree);
     }
-    let mut import = Command::new("git");
-    import.current_dir(directory.path()).args(["fast-import", "--quiet", "--force"]).stdin(Stdio::piped());
-    let mut import = import.spawn().unwrap();
+    let import = ["fast-import", "--quiet", "--force"];
+    let mut import = peers::git(directory.path()).args(import).stdin(Stdio::piped()).spawn().unwrap();
     import.stdin.take().unwrap().write_all(&stream).unwrap();
     assert!(import.wait().unwrap().success(), "{seed}");
     directory

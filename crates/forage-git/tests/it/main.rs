@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
+use forage_fuzz::peers;
 use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError};
 use tempfile::TempDir;
 
@@ -28,13 +28,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 
 /// Runs git, and returns its output if it succeeds.
 fn try_git(directory: &Path, arguments: &[&str]) -> Option<String> {
-    let mut command = Command::new("git");
-    command.current_dir(directory).args(arguments).env_clear().env("PATH", std::env::var("PATH").unwrap());
-    command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("TZ", "UTC")]);
-    for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "A B").env(format!("GIT_{who}_EMAIL"), "a@b");
-    }
-    let output = command.output().unwrap();
+    let output = peers::git(directory).args(arguments).output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 

@@ -19,6 +19,7 @@ pub struct FactSettings {
     output_limit_field: Option<OutputLimitField>,
     reasoning_effort: Option<MinEffort>,
     answer_schema: Option<bool>,
+    answer_tool: Option<bool>,
     context_tokens: Option<u64>,
     price: Option<PriceSettings>,
     /// The date on which the provider retired the model.
@@ -104,6 +105,7 @@ impl ProviderTable {
             accepts_temperature: first(&facts, |facts| facts.temperature).unwrap_or_default(),
             reasoning: first(&facts, |facts| facts.reasoning_effort).map(Into::into).unwrap_or_default(),
             answer_schema: first(&facts, |facts| facts.answer_schema).unwrap_or_default(),
+            answer_tool: first(&facts, |facts| facts.answer_tool).unwrap_or_default(),
             price: first(&facts, |facts| facts.price).filter(|_| !is_free).map(Into::into),
             context_tokens: first(&facts, |facts| facts.context_tokens),
         }

@@ -531,6 +531,14 @@ fn facts_of_the_table_fit_the_models() {
     let old = table.facts("openai", "gpt-4.1-mini");
     assert_eq!((old.accepts_temperature, old.reasoning), (true, Reasoning::AsItIs));
     assert_eq!(table.facts("fireworks", "accounts/x/gpt-oss-20b").reasoning, Reasoning::Effort("low"));
+    let shapes = |provider: &str, id: &str| {
+        let facts = table.facts(provider, id);
+        (facts.answer_schema, facts.answer_tool)
+    };
+    assert_eq!(shapes("anthropic", "claude-3-5-haiku-latest"), (false, true));
+    assert_eq!(shapes("anthropic", "claude-sonnet-4-6"), (true, true));
+    assert_eq!(shapes("groq", "openai/gpt-oss-20b"), (false, true));
+    assert_eq!(shapes("mistral", "codestral-latest"), (true, false));
     // There should be no facts about an unknown model.
     assert_eq!(table.facts("", "stranger"), crate::endpoint::ModelFacts::default());
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::protocol::RawAnswer;
-use crate::chat::{ChatAnswer, ProviderState, ToolCall};
+use crate::chat::{AnswerShape, ChatAnswer, ProviderState, ToolCall};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
 use crate::finish::Finish;
@@ -14,16 +14,26 @@ use crate::reasoning::{self, without_reasoning};
 use crate::wire_name::Wire;
 
 /// Builds the answer. Returns an error if it is empty.
+///
+/// If the answer is the arguments of `answer_tool`, they become its text. The model may write text before the
+/// call. We keep it, because it may name further files.
 pub(super) fn build(
     wire: Wire,
     endpoint: &Endpoint,
     said: RawAnswer,
+    answer_tool: Option<&str>,
     elapsed: Duration,
 ) -> Result<ChatAnswer, ChatError> {
-    let RawAnswer { text, calls, finish, usage, state } = said;
+    let RawAnswer { text, mut calls, finish, usage, state } = said;
     let name = endpoint.name();
     let is_cut = reasoning::is_cut(&text);
-    let text = without_reasoning(&text);
+    let mut text = without_reasoning(&text).to_owned();
+    for call in calls.extract_if(.., |call| answer_tool == Some(&*call.name)) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(call.arguments.trim());
+    }
     if text.is_empty() && calls.is_empty() {
         // If a server stops at a limit of its own, it reports the answer as complete. We recognize this by
         // the unfinished reasoning.
@@ -33,18 +43,25 @@ pub(super) fn build(
     let finish = match finish {
         // Some servers report an answer with calls as complete.
         Finish::Complete if !calls.is_empty() => Finish::ToolCalls,
+        Finish::ToolCalls if answer_tool.is_some() && calls.is_empty() => Finish::Complete,
         finish => finish,
     };
     Ok(ChatAnswer {
-        text: text.to_owned(),
+        text,
         calls,
         provider: endpoint.provider().to_owned(),
         model: endpoint.model().to_owned(),
         usage,
         cost_usd: endpoint.facts().price.zip(usage).map(|(price, usage)| price.cost(&usage)),
         finish,
+        shape: AnswerShape::default(),
         elapsed,
-        state: state.map(|value| ProviderState { wire: wire.name(), model: name, value }),
+        // The state belongs to calls that are not part of the answer.
+        state: state.filter(|_| answer_tool.is_none()).map(|value| ProviderState {
+            wire: wire.name(),
+            model: name,
+            value,
+        }),
     })
 }
 

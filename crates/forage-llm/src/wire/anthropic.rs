@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
 use super::listed::{ListedModel, rfc3339_seconds};
 use super::protocol::{Events, Fault, Protocol, RawAnswer, percent_encoded};
-use crate::chat::{AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, Usage};
+use crate::chat::{
+    AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolChoice, ToolDefinition, Usage,
+};
 use crate::endpoint::{Endpoint, Reasoning};
 use crate::finish::Finish;
 use crate::limits::{LISTING_PAGE, MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
@@ -33,7 +35,7 @@ impl Protocol for Anthropic {
         let facts = endpoint.facts();
         // We send a conversation with tools again for every turn. We never do so for a single question, where
         // writing to the cache would cost more than not using it.
-        let caches = !request.tools.is_empty();
+        let caches = !request.tools.is_empty() && request.answer_tool().is_none();
         let mut messages = messages(request, &endpoint.name());
         // Thinking blocks can't be marked for caching, and a model's turn may end with one.
         if caches
@@ -55,12 +57,16 @@ impl Protocol for Anthropic {
             }
             body["system"] = Value::Array(system);
         }
-        if caches {
+        if !request.tools.is_empty() {
             let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
-            mark_cached(&mut tools);
+            if caches {
+                mark_cached(&mut tools);
+            }
             body["tools"] = Value::Array(tools);
-            if request.must_answer {
-                body["tool_choice"] = json!({"type": "none"});
+            match request.tool_choice {
+                ToolChoice::Free => {}
+                ToolChoice::None => body["tool_choice"] = json!({"type": "none"}),
+                ToolChoice::Answer(name) => body["tool_choice"] = json!({"type": "tool", "name": name}),
             }
         }
         if facts.accepts_temperature {

@@ -1,6 +1,7 @@
 //! A chat model over any wire protocol.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -10,7 +11,7 @@ use super::protocol::{Fault, base, headers};
 use super::protocols::protocol;
 use super::status::{StatusRefusal, status_of};
 use super::stream::{StreamEnd, StreamReader};
-use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
+use crate::chat::{AnswerShape, CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
 use crate::exchange::{HttpCall, Reply};
@@ -25,12 +26,17 @@ pub struct WireClient {
     wire: Wire,
     endpoint: Endpoint,
     http: HttpClient,
+    /// How many of the [`AnswerShape`]s, in their order, the server has refused.
+    refused: AtomicUsize,
+    /// Whether we use `refused`. Recorded calls must each be complete, because a replay may have another order.
+    remembers: bool,
 }
 
 impl WireClient {
     /// Creates a client of the endpoint. It does not connect before the first call.
     pub fn new(wire: Wire, endpoint: Endpoint, exchanges: ExchangeMode) -> Self {
-        Self { wire, endpoint, http: HttpClient::new(exchanges) }
+        let remembers = matches!(exchanges, ExchangeMode::Live);
+        Self { wire, endpoint, http: HttpClient::new(exchanges), refused: AtomicUsize::new(0), remembers }
     }
 
     /// Builds the call and passes it to `send`.
@@ -84,7 +90,7 @@ impl WireClient {
         started: Instant,
     ) -> Result<ChatAnswer, ChatError> {
         let said = protocol(self.wire).read(document).map_err(|fault| self.error(fault, request))?;
-        answer::build(self.wire, &self.endpoint, said, started.elapsed())
+        answer::build(self.wire, &self.endpoint, said, request.answer_tool(), started.elapsed())
     }
 
     fn error(&self, fault: Fault, request: &ChatRequest) -> ChatError {
@@ -107,25 +113,52 @@ impl WireClient {
         }
     }
 
-    /// Sends the request with its schema if the endpoint takes one, and without it if the server rejects the
-    /// request then and `may_repeat` returns true.
+    /// Lists the shapes in which we may ask for the answer, in order of preference.
+    fn shapes(&self, request: &ChatRequest) -> impl Iterator<Item = AnswerShape> {
+        let facts = self.endpoint.facts();
+        let has_schema = request.answer_schema.is_some();
+        let shapes = [
+            (AnswerShape::Schema, has_schema && facts.answer_schema),
+            // A forced call would keep the model from calling the request's own tools.
+            (AnswerShape::Tool, has_schema && facts.answer_tool && request.tools.is_empty()),
+            (AnswerShape::Text, true),
+        ];
+        let refused = self.refused.load(Ordering::Relaxed);
+        shapes.into_iter().skip(refused).filter(|(_, is_usable)| *is_usable).map(|(shape, _)| shape)
+    }
+
+    /// Sends the request in the first shape that the endpoint takes. If the server rejects it and `may_repeat`
+    /// returns true, sends it in the next shape. Once a later shape was accepted, we don't try the earlier
+    /// ones again.
     fn shaped(
         &self,
         request: &ChatRequest,
         mut ask: impl FnMut(&ChatRequest) -> Result<ChatAnswer, ChatError>,
         may_repeat: impl Fn() -> bool,
     ) -> Result<ChatAnswer, ChatError> {
-        let shaped = request.shaped(self.endpoint.facts().answer_schema);
-        match ask(&shaped) {
+        let mut shapes = self.shapes(request);
+        let first = shapes.next().unwrap_or_default();
+        let mut shape = first;
+        loop {
+            let outcome = ask(&request.shaped(shape));
             // The table may be wrong about an endpoint. Servers word this rejection in too many ways to
-            // recognize it, so we try again without the schema. If the request is invalid for another reason,
-            // the server will reject it again.
-            Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
-                if shaped.answer_schema.is_some() && may_repeat() =>
+            // recognize it, so we try the next shape. If the request is invalid for another reason, the server
+            // will reject it again.
+            let is_refused = matches!(
+                outcome,
+                Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
+            );
+            if is_refused
+                && may_repeat()
+                && let Some(next) = shapes.next()
             {
-                ask(&request.shaped(false))
+                shape = next;
+                continue;
             }
-            outcome => outcome,
+            if outcome.is_ok() && shape != first && self.remembers {
+                self.refused.fetch_max(shape as usize, Ordering::Relaxed);
+            }
+            return outcome.map(|answer| ChatAnswer { shape, ..answer });
         }
     }
 
@@ -137,8 +170,16 @@ impl WireClient {
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
+        // The arguments of a call are complete only at its end, and so is the text that contains them.
+        let is_call = request.answer_tool().is_some();
+        let mut pass = |piece: &str| {
+            if !is_call {
+                on_text(piece);
+            }
+        };
         let mut reader = StreamReader::new(protocol(self.wire).events());
-        let mut take = |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
+        let mut take =
+            |piece: &[u8]| reader.push(piece, &mut pass).map_err(|fault| self.error(fault, request));
         let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
         match sent {
             Ok(reply) => self.check_status(&reply, request)?,
@@ -151,13 +192,13 @@ impl WireClient {
             Err(error) => return Err(error),
         }
         let is_one_document = reader.is_one_document();
-        let document = match reader.end(on_text).map_err(|fault| self.error(fault, request))? {
+        let document = match reader.end(&mut pass).map_err(|fault| self.error(fault, request))? {
             StreamEnd::Whole(document) => document,
             StreamEnd::Cut => return Err(ChatError::ConnectionLost { model: self.name() }),
         };
         let answer = self.answer(document, request, started)?;
         // A server that does not stream sends one document, whose text we have not passed on yet.
-        if is_one_document && !answer.text.is_empty() {
+        if (is_one_document || is_call) && !answer.text.is_empty() {
             on_text(&answer.text);
         }
         Ok(answer)

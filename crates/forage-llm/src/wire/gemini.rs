@@ -6,7 +6,8 @@ use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
 use super::listed::ListedModel;
 use super::protocol::{Events, Fault, Protocol, RawAnswer, percent_encoded};
 use crate::chat::{
-    AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
+    AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolChoice, ToolDefinition, ToolResult,
+    Usage,
 };
 use crate::endpoint::{Endpoint, Reasoning};
 use crate::finish::Finish;
@@ -59,8 +60,13 @@ impl Protocol for Gemini {
         if !request.tools.is_empty() {
             let declarations: Vec<Value> = request.tools.iter().map(tool).collect();
             body["tools"] = json!([{"functionDeclarations": declarations}]);
-            if request.must_answer {
-                body["toolConfig"] = json!({"functionCallingConfig": {"mode": "NONE"}});
+            let calling = match request.tool_choice {
+                ToolChoice::Free => None,
+                ToolChoice::None => Some(json!({"mode": "NONE"})),
+                ToolChoice::Answer(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+            };
+            if let Some(calling) = calling {
+                body["toolConfig"] = json!({"functionCallingConfig": calling});
             }
         }
         body

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::answer::{arguments_object, arguments_text, unique_ids};
 use super::listed::{ListedModel, context_tokens, price, unix_seconds};
 use super::protocol::{Events, Fault, Protocol, RawAnswer};
-use crate::chat::{AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, Usage};
+use crate::chat::{
+    AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolChoice, ToolDefinition, Usage,
+};
 use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
 use crate::finish::Finish;
 use crate::limits::{MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
@@ -53,8 +55,12 @@ impl Protocol for OpenAiChat {
         }
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
-            if request.must_answer {
-                body["tool_choice"] = json!("none");
+            match request.tool_choice {
+                ToolChoice::Free => {}
+                ToolChoice::None => body["tool_choice"] = json!("none"),
+                ToolChoice::Answer(name) => {
+                    body["tool_choice"] = json!({"type": "function", "function": {"name": name}});
+                }
             }
         }
         if let Some(AnswerSchema { name, schema, .. }) = &request.answer_schema {

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use forage_fuzz::peers;
 use forage_llm::{
-    ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Endpoint,
-    EndpointSettings, ExchangeMode, Finish, ToolDefinition, ToolResult, Usage, Wire, complete_first,
+    AnswerSchema, AnswerShape, ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel,
+    ChatRequest, Endpoint, EndpointSettings, ExchangeMode, Finish, ModelFacts, ToolDefinition, ToolResult,
+    Usage, Wire, WireClient, complete_first,
 };
 use forage_redact::{Redacted, Redactor};
 use serde_json::json;
@@ -73,9 +74,12 @@ impl Drop for Aimock {
     }
 }
 
-/// Asks with or without streaming. Checks that a stream passes on exactly the text of the answer.
 fn ask(wire: Wire, is_stream: bool, base: &str, request: &ChatRequest) -> Result<ChatAnswer, ChatError> {
-    let model = client(wire, base);
+    ask_model(&client(wire, base), is_stream, request)
+}
+
+/// Asks with or without streaming. Checks that a stream passes on exactly the text of the answer.
+fn ask_model(model: &WireClient, is_stream: bool, request: &ChatRequest) -> Result<ChatAnswer, ChatError> {
     if !is_stream {
         return model.complete(request, &ample());
     }
@@ -128,6 +132,23 @@ fn it_calls_tools_and_takes_their_results() {
         request.messages.extend([ChatMessage::Model(answer.into_turn()), ChatMessage::ToolResults(results)]);
         let answer = ask(wire, is_stream, &aimock.base(wire), &request).unwrap();
         assert_eq!((answer.text.as_str(), answer.finish), ("found it", Finish::Complete), "{wire:?}");
+    }
+}
+
+#[test]
+fn aimock_answers_by_tool_call() {
+    let Some(aimock) = Aimock::start() else { return };
+    for (wire, is_stream) in every_way() {
+        let mut request = ChatRequest::question(Redacted::trusted("s"), Redacted::trusted("which files"), 50);
+        let schema = json!({"type": "object", "properties": {"files": {"type": "array"}}});
+        request.answer_schema = Some(AnswerSchema { name: "relevant_files", ask: "", schema });
+        let facts = ModelFacts { answer_tool: true, ..ModelFacts::default() };
+        let settings = EndpointSettings { facts, ..settings(&aimock.base(wire)) };
+        let model = WireClient::new(wire, Endpoint::new(settings).unwrap(), ExchangeMode::Live);
+        let answer = ask_model(&model, is_stream, &request).unwrap();
+        assert_eq!(answer.text, r#"{"files":[{"path":"ä b"}]}"#, "{wire:?} {is_stream}");
+        assert_eq!((answer.shape, answer.finish), (AnswerShape::Tool, Finish::Complete), "{wire:?}");
+        assert!(answer.calls.is_empty(), "{wire:?} {is_stream}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use forage_llm::{
     AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, ExchangeMode,
-    ModelFacts, Reasoning, ToolDefinition, ToolResult, Wire, WireClient,
+    ModelFacts, Reasoning, ToolChoice, ToolDefinition, ToolResult, Wire, WireClient,
 };
 use forage_redact::{Redacted, Redactor};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn conversation() -> ChatRequest {
         system: Redacted::trusted("You explore."),
         messages: vec![ChatMessage::User(Redacted::trusted("Where is it?"))],
         tools: vec![tool("grep"), tool("read")],
-        must_answer: false,
+        tool_choice: ToolChoice::Free,
         answer_schema: None,
         max_output_tokens: 100,
     }

@@ -118,14 +118,14 @@ fn provider_failure_skips_its_models() {
         let named = ["acme", "acme", "acme-b"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
         let (answer, errors) = first_of(&named, &ample()).unwrap();
         assert_eq!((answer.text.as_str(), errors.len(), peers[1].requests().len()), ("three", 1, 0));
-        assert!(errors[0].rules_out_provider() && errors[0].rules_out_model(), "{errors:?}");
+        assert!(errors[0].rules_out_provider(), "{errors:?}");
     }
     // If a model is retired, the other models of its provider should still be tried.
     let peers = [Peer::start([status(404)]), Peer::start([good("two")])];
     let named = ["acme", "acme"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
     let (answer, errors) = first_of(&named, &ample()).unwrap();
     assert_eq!(answer.text, "two");
-    assert!(errors[0].rules_out_model() && !errors[0].rules_out_provider(), "{errors:?}");
+    assert!(matches!(errors[0], ChatError::ModelUnusable { .. }), "{errors:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod aimock;
+mod answer_shapes;
 mod budget;
 mod conversations;
 mod failover;

@@ -27,7 +27,7 @@ pub(super) struct GlobalIdf {
     weights: HashMap<u32, f64>,
     /// The maximum ratio between a point's score with these weights and its score with the idf of its shard;
     /// `None` if it is unknown.
-    most: Option<f64>,
+    max_ratio: Option<f64>,
     /// Minimum number of points to rescore.
     at_first: usize,
 }
@@ -121,16 +121,16 @@ impl GlobalIdf {
         };
         let weighed = vector.ids().iter().zip(vector.weights());
         let weights = weighed.map(|(id, weight)| (*id, share(id).idf() * f64::from(*weight))).collect();
-        let (most, at_first) = match layout {
+        let (max_ratio, at_first) = match layout {
             ShardLayout::Hashed(shards) => {
                 let ratio = |id| share(id).idf() / share(id).in_a_shard(f64::from(shards)).idf();
                 let ratios = vector.ids().iter().map(ratio);
-                let most = ratios.fold(1.0, |most: f64, ratio| most.max(ratio.min(limits::IDF_RATIO)));
-                (Some(most), limits::RESCORED_POINTS)
+                let max = ratios.fold(1.0, |max: f64, ratio| max.max(ratio.min(limits::IDF_RATIO)));
+                (Some(max), limits::RESCORED_POINTS)
             }
             ShardLayout::Single | ShardLayout::Keyed => (None, limits::RESCORED_POINTS_KEYED),
         };
-        Ok(Some(Self { weights, most, at_first }))
+        Ok(Some(Self { weights, max_ratio, at_first }))
     }
 
     /// Finds the points with the best scores by these weights, among those that the store returns.
@@ -160,8 +160,8 @@ impl GlobalIdf {
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
             let last = scored.get(wanted.saturating_sub(1)).map_or(0.0, |&(_, score)| score);
             // The points that we did not get have a score of at most `end` in their shards, and therefore at
-            // most `end * most` with our weights.
-            let is_settled = self.most.is_none_or(|max| step(last) > step((end * max) as f32) + 1);
+            // most `end * max_ratio` with our weights.
+            let is_settled = self.max_ratio.is_none_or(|max| step(last) > step((end * max) as f32) + 1);
             if is_all || is_settled || limit >= limits::HITS_RESCORED {
                 let end = scored.last().map_or(0.0, |&(_, score)| score);
                 lookup.is_arbitrary |= !is_all && (!is_settled || step(last) - step(end) <= 1);

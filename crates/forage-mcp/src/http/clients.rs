@@ -15,7 +15,7 @@ use crate::limits;
 pub(super) struct Clients(Arc<Table>);
 
 struct Table {
-    most: usize,
+    max: usize,
     /// Maximum number of permits for the holder of one token.
     share: usize,
     connections: Mutex<ClientConnections>,
@@ -50,12 +50,12 @@ impl Connection {
 }
 
 impl Clients {
-    /// Creates `most` permits. One token gets at most `share` of them.
-    pub(super) fn new(most: usize, share: usize) -> Self {
-        Self(Arc::new(Table { most, share, connections: Mutex::default() }))
+    /// Creates `max` permits. One token gets at most `share` of them.
+    pub(super) fn new(max: usize, share: usize) -> Self {
+        Self(Arc::new(Table { max, share, connections: Mutex::default() }))
     }
 
-    /// Takes a permit. Returns `None` if every connection has a running call or `most` connections are being
+    /// Takes a permit. Returns `None` if every connection has a running call or `max` connections are being
     /// evicted. If the holder of a token has used its share, this evicts one of its own connections.
     pub(super) fn admit(&self, holder: Option<&Arc<Caller>>) -> Option<ConnectionPermit> {
         let evicted = CancellationToken::new();
@@ -65,11 +65,11 @@ impl Clients {
         let own =
             connections.open.values().filter(of_holder).filter(|connection| !connection.leaves()).count();
         let (is_full, has_share) =
-            (connections.open.len() - leaving >= self.0.most, own >= self.0.share && holder.is_some());
+            (connections.open.len() - leaving >= self.0.max, own >= self.0.share && holder.is_some());
         if is_full || has_share {
             // Connections being evicted give up their permits at once, but keep their file descriptors until
             // they close. We must limit their number too.
-            if leaving >= self.0.most {
+            if leaving >= self.0.max {
                 return None;
             }
             let idle =

@@ -32,13 +32,7 @@ impl Project {
     }
 
     fn git_with(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
-        command.current_dir(self.at()).args(arguments).env_clear();
-        command.env("PATH", std::env::var("PATH").unwrap()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "A B").env(format!("GIT_{who}_EMAIL"), "a@b");
-        }
-        let output = command.output().unwrap();
+        let output = forage_fuzz::peers::git(self.at()).args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

@@ -61,11 +61,11 @@ fn similar(piece: &CodePiece, files: &[(&str, &str)]) -> Vec<(String, String, Si
     for (path, text) in files.iter().filter(|(path, _)| piece.can_compare(path)) {
         scanned.add((*path, *text), &piece.scan(path, text));
     }
-    let (best, weights) = scanned.best(piece);
+    let best = scanned.best(piece, limits::SIMILAR_FILES);
     let mut found = Vec::new();
-    for (path, text) in best {
+    for (path, text) in best.files {
         let outline = outline(path, text, &Stop::never());
-        for hit in piece.compare(&weights, (path, text), &outline) {
+        for hit in piece.compare(&best.weights, (path, text), &outline, None) {
             found.push((path.to_owned(), outline.definitions[hit.definition].name.clone(), hit));
         }
     }
@@ -198,7 +198,50 @@ fn files_beyond_the_limit_are_those_with_fewer_features() {
         scanned.add(at, &other);
     }
     scanned.add(usize::MAX, &piece.scan("d.py", ORIGINAL));
-    let (best, _) = scanned.best(&piece);
-    assert_eq!(best[0], usize::MAX);
-    assert!(best.len() <= limits::SIMILAR_FILES, "{}", best.len());
+    let best = scanned.best(&piece, limits::SIMILAR_FILES);
+    assert_eq!(best.files[0], usize::MAX);
+    assert!(best.files.len() <= limits::SIMILAR_FILES, "{}", best.files.len());
+}
+
+#[test]
+fn files_that_are_not_compared_are_returned_with_their_similarity() {
+    let piece = CodePiece::from_file("d.py", ORIGINAL, None).unwrap();
+    let mut scanned = ScannedFiles::default();
+    (0..5).for_each(|at| scanned.add(at, &piece.scan("d.py", ORIGINAL)));
+    scanned.add(5, &piece.scan("c.py", OTHER));
+    let best = scanned.best(&piece, 2);
+    assert_eq!((best.files, best.others.len()), (vec![0, 1], 3));
+    assert!(best.others.iter().all(|similarity| *similarity > 0.999), "{:?}", best.others);
+}
+
+/// A definition around both the given lines and a copy must not hide the copy.
+#[test]
+fn a_copy_in_the_definition_around_the_piece_is_found() {
+    let body = &ORIGINAL[ORIGINAL.find('\n').unwrap() + 1..];
+    let indent = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let class =
+        format!("class Both:\n{}\n{}", indent(ORIGINAL), indent(&format!("def other(line, limit):\n{body}")));
+    let piece = CodePiece::from_file("a.py", &class, Some(1..=10)).unwrap();
+    let mut scanned = ScannedFiles::default();
+    scanned.add("a.py", &piece.scan("a.py", &class));
+    let best = scanned.best(&piece, limits::SIMILAR_FILES);
+    let outline = outline("a.py", &class, &Stop::never());
+    let found = piece.compare(&best.weights, ("a.py", class.as_str()), &outline, Some(&(1..=10)));
+    let names: Vec<&str> = found.iter().map(|it| outline.definitions[it.definition].name.as_str()).collect();
+    assert_eq!(names, ["other"]);
+}
+
+/// Comparing each pair of definitions took seconds for a generated file.
+#[test]
+fn only_the_best_of_many_definitions_are_explained() {
+    let text: String = (0..5_000).map(|at| format!("def f{at}(a, b): return a + b * c(a, b)\n")).collect();
+    let line = "def g(a, b): return a + b * c(a, b)\n";
+    let piece = CodePiece::from_text(line, Some("python")).unwrap();
+    let mut scanned = ScannedFiles::default();
+    scanned.add("f.py", &piece.scan("f.py", &text));
+    let best = scanned.best(&piece, limits::SIMILAR_FILES);
+    let outline = outline("f.py", &text, &Stop::never());
+    let found = piece.compare(&best.weights, ("f.py", text.as_str()), &outline, None);
+    let explained = found.iter().filter(|it| it.alike_lines == 1).count();
+    assert_eq!((found.len(), explained), (5_000, limits::SIMILAR_EXPLAINED));
 }

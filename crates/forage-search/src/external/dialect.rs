@@ -10,21 +10,20 @@ use std::fmt::Write;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 
 use super::ExternalError;
+use crate::limits;
 
 /// The meaning of `\w`: the definition of Unicode's annex on regular expressions, as in the embedded engine.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}";
 const ASCII_WORD: &str = "0-9A-Za-z_";
 /// An expression that matches the empty text; ugrep rejects a lone `(?:)`.
 const NOTHING: &str = "x{0}";
-/// The maximum repetition count of PCRE2.
-pub(super) const REPETITIONS: u32 = 65_535;
 
 /// Translates the pattern for ugrep's `-P`.
 ///
 /// # Errors
 ///
 /// Fails for patterns that this mode does not support. They have bytes that are not UTF-8, line starts of the
-/// flag `R`, or counts above [`REPETITIONS`].
+/// flag `R`, or counts above [`limits::UGREP_REPETITIONS`].
 pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Result<String, ExternalError> {
     let mut out = String::new();
     let empty = hir.properties().minimum_len() == Some(0);
@@ -130,7 +129,7 @@ fn words() -> ClassUnicode {
 }
 
 fn counts(repetition: &Repetition) -> Result<String, ExternalError> {
-    if repetition.min.max(repetition.max.unwrap_or(0)) > REPETITIONS {
+    if repetition.min.max(repetition.max.unwrap_or(0)) > limits::UGREP_REPETITIONS {
         return Err(ExternalError::CountForUgrep);
     }
     let count = match (repetition.min, repetition.max) {

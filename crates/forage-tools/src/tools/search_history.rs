@@ -31,7 +31,7 @@ use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
 use crate::revision::is_like_a_revision;
 use crate::sanitize::without_hidden;
-use crate::text::{clip, clip_line, count, grouped, quoted};
+use crate::text::{absolute, clip, clip_line, count, grouped, quoted};
 use crate::tool::{Tool, ToolSpec};
 use crate::tools::read_file::definition_lines;
 
@@ -617,7 +617,9 @@ fn byte_range(text: &[u8], (first, last): (u64, u64)) -> Option<Range<usize>> {
 
 fn no_history(root: &Root, error: &HistoryError) -> ToolError {
     let problem = match error {
-        HistoryError::NoRepository => format!("{} has no git repository at its top", root.path().display()),
+        HistoryError::NoRepository => {
+            format!("{} has no git repository at its top", absolute(root, &RelPath::root()))
+        }
         error => error.to_string(),
     };
     ToolError::Repository(problem)

@@ -112,6 +112,9 @@ pub struct RankResponse {
     /// With `like`: the most similar definitions, in place of `files`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<SimilarCode>,
+    /// With `like`: the similar definitions in the compared files, returned or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similar_count: Option<u64>,
     /// Files that match a part of the query.
     pub matching_files: u64,
     /// Files in the index.
@@ -281,8 +284,13 @@ impl Tool for SearchIndex {
     }
 
     fn run(call: &Call, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
-        if let Some(like) = request.like.as_deref().filter(|like| !like.trim().is_empty()) {
-            return similar::run(call, &request, like);
+        match request.like.as_deref() {
+            Some(like) if !like.trim().is_empty() => return similar::run(call, &request, like),
+            Some(_) if request.query.trim().is_empty() => {
+                let problem = "it is empty; give `path#name`, `path:FIRST-LAST`, or code";
+                return Err(ToolError::argument("like", problem));
+            }
+            _ => {}
         }
         let plan = RankPlan::new(call, &request)?;
         let (ranked, ranking) = plan.rank()?;

@@ -1,17 +1,14 @@
 //! Searches and listings that are limited to changed files.
 
-use std::process::Command;
-
+use forage_fuzz::peers;
 use forage_tools::{ErrorCode, Workspace};
 use serde_json::{Value, json};
 
 use super::support::{Tree, answer, call};
 
 fn git(tree: &Tree, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.current_dir(tree.root()).args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
-    command.env_clear().env("PATH", std::env::var("PATH").unwrap()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-    assert!(command.output().unwrap().status.success(), "git {arguments:?}");
+    let output = peers::git(tree.root()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}");
 }
 
 /// Creates a repository with two commits, a branch that was created in between, and a changed working tree.
@@ -130,9 +127,7 @@ fn changed_secret_files_are_not_opened() {
 }
 
 fn output(tree: &Tree, arguments: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.current_dir(tree.root()).args(arguments).env_clear().env("PATH", std::env::var("PATH").unwrap());
-    String::from_utf8(command.output().unwrap().stdout).unwrap()
+    String::from_utf8(peers::git(tree.root()).args(arguments).output().unwrap().stdout).unwrap()
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forage_tools::{DependencyStores, Workspace};
 use serde_json::json;
 
-use crate::support::{CANARY, Tree, answer, refusal};
+use crate::support::{CANARY, Tree, answer, call, refusal};
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -71,7 +72,8 @@ fn cargo() -> Tree {
         write(&registry.join(format!("http-{version}/src/header/map.rs")), &text);
     }
     write(&registry.join("unrelated-1.0.0/src/lib.rs"), &format!("pub struct Unrelated; // {CANARY}\n"));
-    write(&tree.outside().join("cargo/git/checkouts/tower-9f/0123456/tower/Cargo.toml"), "[package]\n");
+    let manifest = "[package]\nname = \"tower\"\n";
+    write(&tree.outside().join("cargo/git/checkouts/tower-9f/0123456/tower/Cargo.toml"), manifest);
     write(
         &tree.outside().join("cargo/git/checkouts/tower-9f/0123456/tower/src/lib.rs"),
         "pub trait Service {}\n",
@@ -265,4 +267,271 @@ fn a_search_without_matches_names_the_dependency_that_defines_the_name() {
     workspace.dependencies = None;
     let off = answer(&workspace, "grep_search", json!({"pattern": "HeaderMap"}));
     assert!(off.records()["not_searched"].get("in_dependencies").is_none());
+}
+
+/// Returns the path of the first file with a match.
+fn first(workspace: &Workspace, pattern: &str, path: &str) -> String {
+    let grep = answer(workspace, "grep_search", json!({"pattern": pattern, "path": path}));
+    grep.records()["files"][0]["path"].as_str().unwrap_or_else(|| panic!("{path}: {}", grep.text)).to_owned()
+}
+
+/// Formats an entry of `Cargo.lock`.
+fn locked(name: &str, version: &str, source: &str) -> String {
+    format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"{source}\"\n\n")
+}
+
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+#[test]
+fn the_version_that_the_project_uses_is_chosen() {
+    let tree = cargo();
+    let own = "[[package]]\nname = \"app\"\nversion = \"0.1.0\"\ndependencies = [\n \"http 0.2.12\",\n \"gone 1.0.0\",\n]\n\n";
+    let locked = [("http", "0.2.12"), ("http", "1.3.1"), ("gone", "1.0.0"), ("gone", "2.0.0")]
+        .map(|(name, version)| locked(name, version, CRATES_IO));
+    tree.write("Cargo.lock", own.to_owned() + &locked.concat());
+    write(&tree.outside().join("cargo/registry/src/index-1/gone-2.0.0/src/lib.rs"), "fn gone() {}\n");
+    tree.write("node_modules/left/package.json", r#"{"version": "1.0.0"}"#);
+    tree.write("node_modules/left/index.js", "function pad() {}\n");
+    tree.write("node_modules/other/node_modules/left/package.json", r#"{"version": "2.0.0"}"#);
+    tree.write("package-lock.json", r#"{"packages": {"node_modules/other/node_modules/left": {}}}"#);
+    for (site, version) in [
+        (tree.root().join(".venv/lib/python3.12/site-packages"), "1.0.0"),
+        (tree.outside().join("python/lib/python3.12/site-packages"), "2.0.0"),
+    ] {
+        write(&site.join(format!("six-{version}.dist-info/RECORD")), "six.py,,\n");
+        write(&site.join("six.py"), "def b(text): pass\n");
+    }
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "struct", "dep:http"), "dep:http@0.2.12/src/header/map.rs");
+    assert_eq!(first(&workspace, "struct", "dep:http@1"), "dep:http@1.3.1/src/header/map.rs");
+    assert_eq!(first(&workspace, "function", "dep:left"), "dep:left@1.0.0/index.js");
+    assert_eq!(first(&workspace, "def", "dep:six"), "dep:six@1.0.0/six.py");
+    // If it is missing, another version is not taken instead.
+    let refused = refusal(&workspace, "read_file", json!({"path": "dep:gone/src/lib.rs"}));
+    insta::assert_snapshot!(refused, @"`path`: gone 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them; `Cargo.lock` also has 2.0.0; dep:gone@VERSION chooses one");
+    assert_eq!(first(&workspace, "fn", "dep:gone@2"), "dep:gone@2.0.0/src/lib.rs");
+}
+
+/// Two registries may have different packages of the same name and version.
+#[test]
+fn a_crate_is_taken_from_its_own_registry() {
+    let tree = Tree::new();
+    let company = "sparse+https://crates.example.org/index/";
+    tree.write("Cargo.lock", locked("util", "1.0.0", CRATES_IO) + &locked("inner", "1.0.0", company));
+    let registries = tree.outside().join("cargo/registry/src");
+    for registry in ["crates.example.org-0a", "index.crates.io-1949cf8c6b5b557f", "zzz.example.org-0b"] {
+        for name in ["util", "inner"] {
+            let text = format!("fn of_{}() {{}}\n", &registry[..3]);
+            write(&registries.join(registry).join(format!("{name}-1.0.0/lib.rs")), &text);
+        }
+    }
+    let workspace = workspace(&tree);
+    first(&workspace, "of_ind", "dep:util");
+    first(&workspace, "of_cra", "dep:inner");
+}
+
+/// The directory of a vendored package need not have the version that the lock names.
+#[test]
+fn a_vendored_crate_has_the_name_and_version_of_the_lock() {
+    let tree = Tree::new();
+    tree.write("Cargo.lock", locked("http", "0.2.12", CRATES_IO) + &locked("http", "1.3.1", CRATES_IO));
+    let manifest =
+        "[package]\nname = \"http\"\nversion = \"1.3.1\"\n\n[dependencies.old]\nversion = \"0.2.12\"\n";
+    tree.write("vendor/http/Cargo.toml", manifest);
+    tree.write("vendor/http/src/lib.rs", "fn newer() {}\n");
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "newer", "dep:http@1"), "dep:http@1.3.1/src/lib.rs");
+    let refused = refusal(&workspace, "read_file", json!({"path": "dep:http@0.2/src/lib.rs"}));
+    assert!(
+        refused.contains("http 0.2.12 is in Cargo.lock, but its sources are not on this disk"),
+        "{refused}"
+    );
+}
+
+/// A lock file of a hostile repository must not open what it can't name.
+#[test]
+fn hostile_sources_open_no_other_directory_of_a_store() {
+    let tree = cargo();
+    let sources = [
+        "git+https://example.org/tower#",
+        "git+https://example.org/tower#*",
+        "git+https://example.org/tower#0*",
+        "git+https://example.org/tower#012345*/tower",
+        "git+https://example.org/other#0123456789abcdef0123456789abcdef01234567",
+        "git+https://example.org/*#0123456789abcdef0123456789abcdef01234567",
+        "git+#0123456789abcdef0123456789abcdef01234567",
+    ];
+    let names: Vec<String> = (0..sources.len()).map(|at| format!("evil{at}")).collect();
+    let lock: String =
+        names.iter().zip(sources).map(|(name, source)| locked(name, "1.0.0", source)).collect();
+    tree.write("Cargo.lock", lock);
+    let modules = tree.outside().join("go/pkg/mod");
+    write(&modules.join("cache/download/a.org/private/@v/list"), CANARY);
+    write(&modules.join("a.org/private@v1.0.0/a.go"), &format!("func A() {{}} // {CANARY}\n"));
+    write(&tree.outside().join("sibling/a.go"), CANARY);
+    tree.write("lib/a.go", "func Own() {}\n");
+    let outside = tree.outside().display().to_string();
+    let replaced = [
+        ("cache.org/a", "cache/download/a.org/private/ v".to_owned()),
+        ("wild.org/a", "a.org/* v1.0.0".to_owned()),
+        ("up.org/a", "../outside/sibling".to_owned()),
+        ("absolute.org/a", format!("{outside}/sibling")),
+    ];
+    let mut list =
+        String::from("module m\nrequire other.org/a v1.2.0\nreplace other.org/a v1.0.0 => ./lib\n");
+    for (module, target) in &replaced {
+        list += &format!("require {module} v1.0.0\nreplace {module} => {target}\n");
+    }
+    tree.write("go.mod", list);
+    let workspace = workspace(&tree);
+    let modules = replaced.iter().map(|(module, _)| (*module).to_owned());
+    // A replacement of another version does not apply.
+    for name in names.into_iter().chain(modules).chain(["other.org/a".to_owned()]) {
+        let text = refusal(&workspace, "grep_search", json!({"path": format!("dep:{name}"), "pattern": "."}));
+        assert!(!text.contains(CANARY), "{name}: {text}");
+        let is_explained = text.contains("not on this disk") || text.contains("outside of the root");
+        assert!(is_explained && !text.contains(&outside), "{name}: {text}");
+    }
+}
+
+/// Several distributions share a namespace, and a single module shares its directory with all others.
+#[test]
+fn a_python_distribution_does_not_open_others() {
+    let tree = Tree::new();
+    tree.write("pyproject.toml", "[project]\n");
+    let site = tree.outside().join("python/lib/python3.12/site-packages");
+    let storage = "google/cloud/storage/__init__.py,,\ngoogle/cloud/storage/blob.py,,\n";
+    write(&site.join("google_cloud_storage-2.0.0.dist-info/RECORD"), storage);
+    write(&site.join("google/cloud/storage/blob.py"), "class Blob: pass\n");
+    write(&site.join("google_auth-1.0.0.dist-info/RECORD"), "google/auth/__init__.py,,\n");
+    write(&site.join("google/auth/__init__.py"), "class Auth: pass\n");
+    write(&site.join("dotty-1.0.0.dist-info/RECORD"), "./dotty.py,,\n");
+    write(&site.join("six-1.16.0.dist-info/RECORD"), "six.py,,\n");
+    let code = "def b(text):\n    return [text, text + text, len(text), text.encode('latin-1')]\n";
+    write(&site.join("six.py"), code);
+    write(&site.join("other.py"), code);
+    let workspace = workspace(&tree);
+    let classes = |path: &str| first(&workspace, "class", path);
+    assert_eq!(classes("dep:google-cloud-storage"), "dep:google-cloud-storage@2.0.0/blob.py");
+    assert_eq!(classes("dep:google_auth"), "dep:google_auth@1.0.0/__init__.py");
+    for path in ["dep:google", "dep:dotty", "dep:."] {
+        refusal(&workspace, "grep_search", json!({"path": path, "pattern": "class"}));
+    }
+    let like = |place: &str| json!({"path": "dep:six", "like": format!("{place}:1-2")});
+    assert!(call(&workspace, "search_index", like("dep:six/six.py")).is_ok());
+    for place in [site.join("other.py").display().to_string(), "dep:six/other.py".to_owned()] {
+        let refused = refusal(&workspace, "search_index", like(&place));
+        assert!(refused.starts_with("`like`: "), "{refused}");
+    }
+}
+
+/// An installation may be older than the lock file.
+#[test]
+fn the_installed_version_is_named() {
+    let tree = Tree::new();
+    tree.write("composer.lock", r#"{"packages": [{"name": "monolog/monolog", "version": "3.5.0"}]}"#);
+    let installed = r#"{"packages": [{"name": "monolog/monolog", "version": "3.4.0"}]}"#;
+    tree.write("vendor/composer/installed.json", installed);
+    tree.write("vendor/monolog/monolog/src/Logger.php", "<?php\nfunction log() {}\n");
+    tree.write("mix.lock", "%{\n  \"plug\": {:hex, :plug, \"1.16.0\", \"abc\"},\n}\n");
+    tree.write(
+        "deps/plug/hex_metadata.config",
+        "{<<\"name\">>,<<\"plug\">>}.\n{<<\"version\">>,<<\"1.15.0\">>}.\n",
+    );
+    tree.write("deps/plug/lib/plug.ex", "def init, do: nil\n");
+    tree.write("go.mod", "module m\nrequire a.org/x v1.2.0\n");
+    tree.write("vendor/modules.txt", "# a.org/x v1.1.0\n## explicit\na.org/x\n");
+    tree.write("vendor/a.org/x/x.go", "func X() {}\n");
+    let workspace = workspace(&tree);
+    for (path, shown) in [
+        ("dep:monolog/monolog", "dep:monolog/monolog@3.4.0/src/Logger.php"),
+        ("dep:plug", "dep:plug@1.15.0/lib/plug.ex"),
+        ("dep:a.org/x", "dep:a.org/x@v1.1.0/x.go"),
+    ] {
+        assert_eq!(first(&workspace, "func|def", path), shown);
+    }
+}
+
+/// A gem of the same name and version on a server is another one.
+#[test]
+fn gems_of_repositories_and_directories_are_not_taken_from_a_store() {
+    let tree = Tree::new();
+    tree.write(
+        "Gemfile.lock",
+        "GIT\n  remote: https://example.org/rack\n  specs:\n    rack (3.1.0)\n\nPATH\n  remote: own\n  specs:\n    own (1.0.0)\n\n\
+         GEM\n  specs:\n    puma (6.0.0)\n",
+    );
+    for whole in ["rack-3.1.0", "own-1.0.0", "puma-6.0.0"] {
+        write(&tree.outside().join(format!("gems/3.2.0/gems/{whole}/lib/a.rb")), "def call\nend\n");
+    }
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "def", "dep:puma"), "dep:puma@6.0.0/lib/a.rb");
+    let refused = |path: &str| refusal(&workspace, "list_directory", json!({"path": path}));
+    insta::assert_snapshot!(refused("dep:rack"), @"`path`: rack is not from a server of gems, and Forage finds only those");
+    insta::assert_snapshot!(refused("dep:own"), @"`path`: own is a directory that Gemfile.lock names; search it");
+}
+
+#[test]
+fn a_definition_of_a_dependency_is_named_like_others() {
+    let tree = cargo();
+    tree.write("src/own.rs", "pub struct OwnMap<T> {\n    entries: Vec<T>,\n}\n");
+    let workspace = workspace(&tree);
+    let place = "dep:http/src/header/map.rs#HeaderMap";
+    let read = answer(&workspace, "read_file", json!({"path": place}));
+    assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
+    let similar = answer(&workspace, "search_index", json!({"like": place}));
+    assert_eq!(similar.records()["similar"][0]["path"], "src/own.rs", "{}", similar.text);
+}
+
+#[test]
+fn lists_of_packages_are_read_within_the_time_limit() {
+    let tree = cargo();
+    let mut workspace = workspace(&tree);
+    workspace.limits.timeout = Duration::ZERO;
+    let request = json!({"path": "dep:http/src/header/map.rs"});
+    insta::assert_snapshot!(refusal(&workspace, "read_file", request.clone()), @"`path`: the time was over before all lists of packages were read");
+    workspace.stop.cancel();
+    assert_eq!(
+        call(&workspace, "read_file", request).unwrap_err().to_string(),
+        forage_tools::ToolError::Cancelled.to_string()
+    );
+}
+
+#[test]
+fn directories_without_a_look_are_mentioned() {
+    let tree = Tree::new();
+    for at in 0..510 {
+        fs::create_dir(tree.root().join(format!("part{at}"))).unwrap();
+    }
+    tree.write("go.mod", "module m\n");
+    let refused = refusal(&workspace(&tree), "read_file", json!({"path": "dep:a.org/x"}));
+    insta::assert_snapshot!(refused, @"`path`: no dependency is called a.org/x in go.mod; Forage did not look for lists of packages in all of the many directories");
+}
+
+/// An error names a dependency by its name, and not by the user's directories.
+#[test]
+fn errors_about_a_dependency_do_not_name_its_store() {
+    let tree = cargo();
+    let refused =
+        refusal(&workspace(&tree), "list_directory", json!({"path": "dep:http", "changed": "HEAD"}));
+    assert!(refused.contains("dep:http@1.3.1 has no git repository at its top"), "{refused}");
+    assert!(!refused.contains(&tree.outside().display().to_string()), "{refused}");
+}
+
+/// A published package contains the lock file of its own development.
+#[test]
+fn the_lock_file_of_a_dependency_does_not_count() {
+    let tree = Tree::new();
+    tree.write("Cargo.lock", locked("first", "1.0.0", CRATES_IO) + &locked("second", "1.0.0", CRATES_IO));
+    let registry = tree.outside().join("cargo/registry/src/index.crates.io-1949cf8c6b5b557f");
+    let lock = locked("second", "2.0.0", CRATES_IO) + &locked("third", "1.0.0", CRATES_IO);
+    write(&registry.join("first-1.0.0/Cargo.lock"), &lock);
+    for whole in ["second-1.0.0", "second-2.0.0", "third-1.0.0"] {
+        write(&registry.join(whole).join("src/lib.rs"), "fn here() {}\n");
+    }
+    let call = workspace(&tree).start_call().with_dependency(Some("dep:first")).unwrap().unwrap();
+    let request = json!({"pattern": "here", "path": "dep:second"});
+    let found = forage_tools::registry::find("grep_search").unwrap().call(&call, request).unwrap();
+    assert_eq!(found.records()["files"][0]["path"], "dep:second@1.0.0/src/lib.rs");
+    assert!(call.with_dependency(Some("dep:third")).is_err());
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
+use forage_llm::{AnswerShape, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
 use forage_tools::{Answer, AnswerForm, EvidenceForm, FilterMode, OnModelFailure, ToolError, Workspace};
 use serde_json::{Value, json};
 
@@ -516,6 +516,38 @@ fn unreadable_answer_leaves_candidates_unfiltered() {
         "{}",
         answer.text
     );
+}
+
+#[test]
+fn model_without_schema_and_tool_is_named_as_such() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    for (shape, advice) in [
+        (AnswerShape::Schema, ""),
+        (AnswerShape::Tool, ""),
+        (
+            AnswerShape::Text,
+            ", and it takes neither an answer schema nor a tool call; choose another model, or set \
+             `answer_schema` or `answer_tool` if it does take one",
+        ),
+    ] {
+        let model = Scripted::new("small", move |_, _| {
+            let mut answer = costs(says("I think a.txt"), [1_200, 0, 50]);
+            answer.shape = shape;
+            Ok(answer)
+        });
+        let workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        match search(&workspace, &["needle"]) {
+            Err(ToolError::ModelsFailed { errors }) => assert_eq!(
+                errors,
+                format!(
+                    "test/small gave an answer that is not a list of files (1,200 tokens in, 50 out){advice}"
+                ),
+                "{shape:?}"
+            ),
+            other => panic!("{shape:?}: {}", other.map(|answer| answer.text).unwrap_or_default()),
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! `search_history` beyond its page: equality with git, pages, secrets and confinement.
 
-use std::process::Command;
 use std::time::Duration;
 
+use forage_fuzz::peers;
 use forage_tools::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, refusal, workspace_at};
+use crate::support::{Tree, answer, call, refusal, workspace_at, workspace_of};
 
 fn subjects(records: &Value) -> Vec<String> {
     let commits = records["commits"].as_array().unwrap();
@@ -32,9 +32,8 @@ fn repository_of(commits: usize) -> Tree {
 
 /// The subjects of `git log`, one per line.
 fn log(tree: &Tree, arguments: &[&str]) -> Vec<String> {
-    let mut command = Command::new("git");
-    command.current_dir(tree.root()).args(["log", "--format=%s", "--no-patch"]).args(arguments);
-    let output = command.env_clear().env("PATH", std::env::var("PATH").unwrap()).output().unwrap();
+    let log = ["log", "--format=%s", "--no-patch"];
+    let output = peers::git(tree.root()).args(log).args(arguments).output().unwrap();
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
@@ -296,9 +295,7 @@ fn history_shows_the_line_of_a_submodule() {
 fn history_of_roots_without_a_repository() {
     let (tree, bare) = (repository(), Tree::new());
     bare.write("a.txt", "a\n");
-    let roots = [&bare, &tree].map(|tree| workspace_at(&tree.root(), forage_fs::SecretPolicy::standard(&[])));
-    let roots = roots.iter().map(|workspace| workspace.roots.main().clone()).collect();
-    let workspace = Workspace::new(forage_fs::Roots::new(roots, forage_fs::RelPath::root()).unwrap());
+    let workspace = workspace_of(&[&bare, &tree]);
     let request = json!({"pattern": "call\\(5\\)"});
     let found = answer(&workspace, "search_history", request.clone());
     assert!(found.found && found.text.contains(" Change 25\n"), "{}", found.text);
@@ -396,7 +393,7 @@ fn history_stays_below_the_root() {
     let worktree = Tree::new();
     let at = worktree.root().join("linked");
     tree.git(&["worktree", "add", "-q", at.to_str().unwrap(), "-b", "other"]);
-    let workspace = crate::support::workspace_at(&at, forage_fs::SecretPolicy::standard(&[]));
+    let workspace = workspace_at(&at, forage_fs::SecretPolicy::standard(&[]));
     let refused = call(&workspace, "search_history", json!({"pattern": "needle"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
     // A link to objects that are outside gives nothing of them.

@@ -1,12 +1,11 @@
 //! `list_directory` with `tokens`: maps.
 
-use forage_fs::{RelPath, Roots, SecretPolicy};
 use forage_rank::max_model_tokens;
 use forage_tools::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, refusal, skipped, workspace_at};
+use crate::support::{Tree, answer, call, refusal, skipped, workspace_of};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -79,6 +78,20 @@ fn map_of_an_empty_directory() {
     );
 }
 
+/// A directory that the index leaves out is not an empty one.
+#[test]
+fn map_of_an_ignored_directory_says_so() {
+    let tree = tree();
+    tree.write(".ignore", "build\n");
+    tree.write("build/made.rs", "pub struct Made;\n");
+    let workspace = tree.workspace();
+    let found = answer(&workspace, "list_directory", json!({"path": "build", "tokens": 200}));
+    let warning = "no file of this directory is in the index; list it without `tokens`";
+    assert!(!found.found && found.text.contains(warning), "{}", found.text);
+    let docs = text(&workspace, json!({"path": "docs", "tokens": 200}));
+    assert!(!docs.contains(warning), "{docs}");
+}
+
 #[test]
 fn map_refuses_what_makes_no_sense() {
     let tree = tree();
@@ -115,13 +128,6 @@ fn map_quotes_and_redacts_names() {
     assert!(found.text.contains(r#""odd name\n[more results]"/ (1)"#), "{}", found.text);
     assert!(!found.text.lines().any(|line| line.starts_with("[more results]")), "{}", found.text);
     assert!(!found.text.contains(".env") && !records.contains(".env"));
-}
-
-/// Opens several trees as the roots of one context.
-fn workspace_of(trees: &[&Tree]) -> Workspace {
-    let roots = trees.iter().map(|tree| workspace_at(&tree.root(), SecretPolicy::standard(&[])));
-    let roots: Vec<_> = roots.map(|workspace| workspace.roots.main().clone()).collect();
-    Workspace::new(Roots::new(roots, RelPath::root()).unwrap())
 }
 
 /// The tokens are for all roots together, with their names.

@@ -480,15 +480,7 @@ fn an_answer_about_very_many_roots_stays_in_its_bytes() {
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
-    let done = std::process::Command::new("git")
-        .args(identity)
-        .args(arguments)
-        .current_dir(directory)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap_or_else(|error| panic!("git is needed for this test: {error}"));
+    let done = forage_fuzz::peers::git(directory).args(arguments).output().unwrap();
     assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 

@@ -272,9 +272,7 @@ fn cursor_is_bound_to_all_query_arguments() {
     }
     // All of these files are untracked.
     for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "First"]] {
-        let mut git = std::process::Command::new("git");
-        git.current_dir(tree.root()).args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
-        assert!(git.status().unwrap().success());
+        assert!(forage_fuzz::peers::git(tree.root()).args(arguments).status().unwrap().success());
     }
     let workspace = tree.workspace();
     let requests = [

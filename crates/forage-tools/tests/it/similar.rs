@@ -134,6 +134,7 @@ fn code_that_can_not_be_compared_is_an_error() {
     for (like, problem) in [
         ("src/client.rs#fetch", "no definition of `fetch` was found in src/client.rs"),
         ("src/client.rs", "it names a file"),
+        ("src/upload.rs:2", "no definition has line 2"),
         ("src/none.rs#send", "does not exist; give `path#name`"),
         ("return a + b", "does not exist; give `path#name`"),
         ("logo.png:1-3", "logo.png is a binary file"),
@@ -212,4 +213,48 @@ fn comparison_ends_at_the_deadline() {
     workspace.stop = Stop::never();
     workspace.stop.cancel();
     assert!(call(&workspace, "search_index", json!({"like": SEND})).is_err());
+}
+
+/// Neither a limit nor the number of compared files may make copies look fewer.
+#[test]
+fn similar_definitions_that_are_not_shown_are_counted() {
+    let tree = tree();
+    (0..70).for_each(|number| drop(tree.write(format!("copies/{number}.rs"), renamed())));
+    let workspace = tree.workspace();
+    let few = answer(&workspace, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
+    // The file of the given code is one of the 60 that are compared.
+    let head = "5 of 59 definitions similar to `src/client.rs#send`, of 73 files compared";
+    assert!(few.text.starts_with(head), "{}", few.text);
+    let warning = "12 more files may have definitions that are as similar; narrow `path`";
+    assert!(few.text.contains(warning), "{}", few.text);
+    let all = json!({"like": "src/client.rs#send", "code_tokens": 0, "limit": 100});
+    let all = answer(&workspace, "search_index", all);
+    assert!(all.text.starts_with("71 definitions similar to `src/client.rs#send`"), "{}", all.text);
+    assert!(!all.text.contains("more files"), "{}", all.text);
+    assert_eq!(all.records()["similar_count"], 71);
+}
+
+#[test]
+fn a_script_without_an_extension_is_compared() {
+    let tree = tree();
+    let text = "def total(prices, tax):\n    result = 0\n    for price in prices:\n        result += price * (1 + tax)\n    return round(result, 2)\n";
+    tree.write("src/total.py", text);
+    tree.write("bin/total", format!("#!/usr/bin/env python3\n\n{text}"));
+    tree.write("bin/other", text);
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "src/total.py#total"}));
+    let found = found(&answer.records().clone());
+    assert_eq!(found, [("bin/total".to_owned(), 3, 7, "total".to_owned())], "{}", answer.text);
+}
+
+#[test]
+fn a_line_of_code_is_code() {
+    let tree = tree();
+    let workspace = tree.workspace();
+    let line = "fn sum(all: &[u64]) -> u64 { let mut sum = 0; for one in all { sum += one; } sum }";
+    let answer = answer(&workspace, "search_index", json!({"like": line, "languages": ["rust"]}));
+    assert_eq!(found(&answer.records().clone())[0].0, "src/sum.rs", "{}", answer.text);
+    let refused = |like: &str| refusal(&workspace, "search_index", json!({"like": like}));
+    assert!(refused("src/none.rs#sum").contains("src/none.rs#sum does not exist"));
+    assert!(refused(" ").starts_with("`like`: it is empty"), "{}", refused(" "));
+    assert!(refused("src/client.rs:999").contains("no definition contains this line"));
 }

@@ -79,10 +79,8 @@ impl Tree {
         let count = fs::read(self.root().join(".git/logs/HEAD"))
             .map_or(0, |log| log.split(|&byte| byte == b'\n').count());
         let date = format!("2026-01-{:02}T12:00:00Z", 1 + count);
-        let mut command = Command::new("git");
-        command.current_dir(self.root()).args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
-        command.env_clear().env("PATH", std::env::var("PATH").unwrap()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        command.envs([("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)]);
+        let mut command = forage_fuzz::peers::git(self.root());
+        command.args(arguments).envs([("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)]);
         assert!(command.output().unwrap().status.success(), "git {arguments:?}");
     }
 
@@ -119,6 +117,14 @@ pub(crate) fn workspace_at(root: &Path, secrets: SecretPolicy) -> Workspace {
     workspace.filter.mode = FilterMode::Lexical;
     // Answers must not depend on the load of the machine. Tests of deadlines set their own limits.
     workspace.limits.timeout = std::time::Duration::from_secs(120);
+    workspace
+}
+
+/// Opens several trees as the roots of one workspace.
+pub(crate) fn workspace_of(trees: &[&Tree]) -> Workspace {
+    let roots = trees.iter().map(|tree| Arc::clone(tree.workspace().roots.main())).collect();
+    let mut workspace = trees[0].workspace();
+    workspace.roots = Roots::new(roots, RelPath::root()).unwrap();
     workspace
 }
 

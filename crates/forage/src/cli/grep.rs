@@ -136,18 +136,14 @@ fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Resul
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
     let purpose = Purpose::plain(GrepSearch::NAME);
     let mut call = session::open_for_paths(global, given, purpose, &places, output)?.start_call();
-    // Like ripgrep, we have no time limit unless the user sets one.
     for path in &places {
         let named = call.with_dependency(Some(path));
         let named =
             named.map_err(|error| session::for_people(GrepSearch::NAME, error, &call.workspace.names))?;
-        if let Some(with_dependency) = named {
-            call = with_dependency;
-        }
+        call = named.unwrap_or(call);
     }
-    for notice in &call.notices {
-        output.note(notice);
-    }
+    call.notices.iter().for_each(|notice| output.note(notice));
+    // Like ripgrep, we have no time limit unless the user sets one.
     if global.timeout_ms().is_some() || call.limits.timeout != limits::TIMEOUT {
         call.stop = call.stop.within(call.limits.timeout);
     }
@@ -343,18 +339,7 @@ impl<'a> LineSearch<'a> {
     /// Searches the files of another revision.
     fn revision(&mut self, files: &RevisionFiles) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
-        if arguments.changed.range().is_some() {
-            bail!("--changed and --since apply to the working tree; leave them out for another revision");
-        }
         let (root, start) = files.place();
-        if arguments.max_depth.is_some() {
-            bail!(
-                "--max-depth is for files of the working tree; -g GLOB chooses files of another revision by name"
-            );
-        }
-        if !arguments.types.0.is_empty() {
-            bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
-        }
         let options = self.revision_options(root, start)?;
         let (texts, stop) = (files.texts(), &self.call.stop);
         let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
@@ -449,6 +434,17 @@ impl<'a> LineSearch<'a> {
     /// choose among them instead of overriding ignore rules.
     fn revision_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
         let arguments = self.style.arguments;
+        if arguments.changed.range().is_some() {
+            bail!("--changed and --since apply to the working tree; leave them out for another revision");
+        }
+        if arguments.max_depth.is_some() {
+            bail!(
+                "--max-depth is for files of the working tree; -g GLOB chooses files of another revision by name"
+            );
+        }
+        if !arguments.types.0.is_empty() {
+            bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
+        }
         let mut options = self.walk_options(root, start)?;
         let is_exclusion = |glob: &String| glob.starts_with('!');
         options.only = match options.globs.take() {

@@ -92,12 +92,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output,
     )?;
     workspace.limits.indexing_time = indexing_time(global, &workspace);
-    let read = |words: &[String]| match words {
-        [only] if only == "-" => read_query(),
-        words => Ok(words.join(" ")),
-    };
-    let mut request = RankRequest::new(read(&arguments.query)?);
-    request.like = arguments.like.as_ref().map(|code| read(std::slice::from_ref(code))).transpose()?;
+    let given = |text: String| if text == "-" { read_query() } else { Ok(text) };
+    let mut request = RankRequest::new(given(arguments.query.join(" "))?);
+    request.like = arguments.like.clone().map(given).transpose()?;
     request.path = Some(path_argument(&workspace, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());

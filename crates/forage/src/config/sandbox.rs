@@ -28,6 +28,8 @@ pub(crate) struct Needs {
     pub(crate) keeps: bool,
     /// True if the command accesses collections.
     pub(crate) collections: bool,
+    /// True if the command may read the sources of dependencies.
+    pub(crate) dependencies: bool,
     /// True if the command runs the configured engines.
     pub(crate) engines: bool,
     /// Other programs to run.
@@ -106,11 +108,7 @@ impl Config {
     }
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
-        if let Some(stores) =
-            self.dependency_stores().filter(|_| tool.spec().is_about_roots && needs.read.is_empty())
-        {
-            needs.read.extend(stores.directories().cloned());
-        }
+        needs.dependencies |= tool.spec().is_about_roots;
         // With the mode `always`, a search first creates a missing index.
         needs.keeps |= self.index_mode() == Some(IndexMode::Always);
         match tool.id() {
@@ -155,6 +153,11 @@ impl Config {
         }
         access.listen.extend(needs.listen);
         access.read.extend_from_slice(&needs.read);
+        if needs.dependencies
+            && let Some(stores) = self.dependency_stores()
+        {
+            access.read.extend(stores.directories().cloned());
+        }
         needs.programs.iter().for_each(|program| access.allow_program(program));
         if needs.engines {
             let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forage_agent::TurnEnd;
+use forage_llm::ToolChoice;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Call, ToolError, ToolSpec};
 use serde_json::{Value, json};
@@ -136,7 +137,8 @@ fn the_bound_of_turns_holds_whatever_the_model_does() {
     assert_eq!((transcript.turns.len(), transcript.answer.as_deref()), (2, Some("as far as I know")));
     assert!(transcript.turns[1].calls[0].error.is_some(), "not made");
     let seen = model.seen();
-    assert_eq!(seen.iter().map(|request| request.must_answer).collect::<Vec<_>>(), [false, true]);
+    let choices: Vec<ToolChoice> = seen.iter().map(|request| request.tool_choice).collect();
+    assert_eq!(choices, [ToolChoice::Free, ToolChoice::None]);
     assert!(!seen[1].tools.is_empty());
     // Without text next to the calls there is no answer and no further turn.
     let model = Scripted::new("one", [call(&[GREP]), call(&[GREP])]);

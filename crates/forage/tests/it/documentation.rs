@@ -48,9 +48,26 @@ fn unpacked(package: &str) -> PathBuf {
         .unwrap()
 }
 
+fn workspace(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Reads a file of the workspace.
+fn text_of(path: &str) -> String {
+    std::fs::read_to_string(workspace(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Lists the names of the pages in `docs`.
+fn names_of_pages() -> Vec<String> {
+    let entries = std::fs::read_dir(workspace("docs")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    names.sort();
+    names
+}
+
 fn read(name: &str) -> Page {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = text_of(&format!("docs/{name}"));
     let mut page = Page { package: package(&text), files: Vec::new(), examples: Vec::new() };
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -126,8 +143,7 @@ fn run_page(name: &str) -> usize {
 /// The page on languages must list every one of them and how it is read.
 #[test]
 fn every_language_has_its_row() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/languages.md"))
-        .unwrap();
+    let page = text_of("docs/languages.md");
     for reading in ["parsed", "by line", "headings", "text"] {
         let languages = forage_rank::languages();
         let names = languages.iter().filter(|language| language.1 == reading).map(|language| language.0);
@@ -140,13 +156,7 @@ fn every_language_has_its_row() {
 #[test]
 #[cfg(unix)]
 fn examples_print_what_their_page_says() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let mut names: Vec<String> = std::fs::read_dir(docs)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".md"))
-        .collect();
-    names.sort();
+    let names = names_of_pages();
     let counts: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), run_page(name))).collect();
     for (page, at_least) in [
         ("grep.md", 20),
@@ -223,9 +233,8 @@ const WORDS_BEFORE_AN_ANSWER: usize = 150;
 
 #[test]
 fn pages_answer_the_question_of_their_title_at_once() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (question, page, answer) in QUESTIONS {
-        let text = std::fs::read_to_string(workspace.join(page)).unwrap();
+        let text = text_of(page);
         let (before, _) = text.split_once(answer).unwrap_or_else(|| panic!("{page} does not say {question}"));
         let words = before.split_whitespace().count();
         assert!(words <= WORDS_BEFORE_AN_ANSWER, "{question}: {words} words before the answer in {page}");
@@ -234,9 +243,8 @@ fn pages_answer_the_question_of_their_title_at_once() {
 
 #[test]
 fn front_pages_are_short() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (page, max) in [("README.md", 900), ("ARCHITECTURE.md", 2_500), ("bench/README.md", 1_000)] {
-        let words = std::fs::read_to_string(workspace.join(page)).unwrap().split_whitespace().count();
+        let words = text_of(page).split_whitespace().count();
         assert!(words <= max, "{page} has {words} words, at most {max} are wanted");
     }
 }
@@ -244,20 +252,15 @@ fn front_pages_are_short() {
 /// The start page of the documentation must link every page.
 #[test]
 fn start_page_links_every_page() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let start = std::fs::read_to_string(docs.join("README.md")).unwrap();
-    let names =
-        std::fs::read_dir(&docs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let pages = names.filter(|name| name.ends_with(".md") && name != "README.md" && name != "SUMMARY.md");
+    let start = text_of("docs/README.md");
+    let pages = names_of_pages().into_iter().filter(|name| name != "README.md" && name != "SUMMARY.md");
     let missing: Vec<String> = pages.filter(|name| !start.contains(&format!("]({name})"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Reads a file of the workspace as one line.
 fn joined(path: &str) -> String {
-    let text =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text_of(path).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -284,21 +287,16 @@ fn numbers_on_pages_are_those_of_the_program() {
 /// The program must accept every TOML block, except for files of clients and of tokens.
 #[test]
 fn configuration_examples_are_valid() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let project = Project::new(&[]);
     let mut count = 0;
-    for entry in std::fs::read_dir(docs).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|end| end != "md") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
+    for name in names_of_pages() {
+        let text = text_of(&format!("docs/{name}"));
         for rest in text.split("\n```toml\n").skip(1) {
             let example = rest.split("\n```").next().unwrap();
             if !example.contains("[mcp_servers.") && !example.contains("[[tokens]]") {
                 project.configure(example);
                 let run = project.run(&["config"]);
-                assert!(run.status == 0 && run.stderr.is_empty(), "{}: {example}\n{run:?}", path.display());
+                assert!(run.status == 0 && run.stderr.is_empty(), "{name}: {example}\n{run:?}");
                 count += 1;
             }
         }
@@ -322,38 +320,78 @@ fn every_variable_of_a_setting_is_on_its_page() {
 /// remove.
 #[test]
 fn sentences_on_publication_are_found_by_grep() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let docs = std::fs::read_dir(workspace.join("docs")).unwrap();
-    let docs =
-        docs.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|it| it == "md"));
-    let others = ["README.md", "CHANGELOG.md", "xtask/src/docs.rs"].map(|name| workspace.join(name));
+    let docs = names_of_pages().into_iter().map(|name| format!("docs/{name}"));
+    let others = ["README.md", "CHANGELOG.md", "xtask/src/docs.rs"].map(str::to_owned);
     let mut found = 0;
     for path in docs.chain(others) {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (text, joined) = (text_of(&path), joined(&path));
         let count = |text: &str| text.matches("published yet").count();
-        assert_eq!(count(&text), count(&joined), "{}: a line ends within the sentence", path.display());
+        assert_eq!(count(&text), count(&joined), "{path}: a line ends within the sentence");
         assert_eq!(joined.matches("not published").count(), joined.matches("not published yet").count());
         found += count(&text);
     }
     assert!(found > 5, "{found}");
 }
 
+/// Returns true if a table names a file: below the workspace, below `crates`, or in the tests of a crate
+/// (`tools/race.rs`).
+fn is_named_file(name: &str) -> bool {
+    let (of_crate, rest) = name.split_once('/').unwrap_or_default();
+    let tests = match of_crate {
+        "forage" => format!("crates/forage/tests/it/{rest}"),
+        _ => format!("crates/forage-{of_crate}/tests/it/{rest}"),
+    };
+    [name, &format!("crates/{name}"), &tests].into_iter().any(|path| workspace(path).is_file())
+}
+
 #[test]
-fn every_invariant_names_checks_that_exist() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(workspace.join("ARCHITECTURE.md")).unwrap();
-    let table = text.lines().skip_while(|line| !line.starts_with("| | invariant |")).skip(2);
-    let rows: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
-    assert!(rows.len() >= 25, "{}", rows.len());
-    for row in rows {
-        let checks = row.split('|').nth(3).unwrap_or_default();
-        let files: Vec<&str> = checks.split('`').skip(1).step_by(2).collect();
-        assert!(!files.is_empty(), "{row}");
-        for file in files {
-            let is_there = workspace.join(file).is_file() || workspace.join("crates").join(file).is_file();
-            assert!(is_there, "{file}: {row}");
+fn invariants_and_promises_name_checks_that_exist() {
+    for (page, head, min) in [("ARCHITECTURE.md", "| | invariant |", 25), ("SECURITY.md", "| | promise |", 9)]
+    {
+        let text = text_of(page);
+        let table = text.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+        let rows: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
+        assert!(rows.len() >= min, "{page}: {}", rows.len());
+        for row in rows {
+            let checks = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap();
+            let names = checks.split('`').skip(1).step_by(2);
+            let files: Vec<&str> = names.filter(|name| !name.starts_with('[')).collect();
+            assert!(!files.is_empty(), "{row}");
+            for file in files {
+                assert!(is_named_file(file), "{page}: {file}: {row}");
+            }
         }
+    }
+}
+
+/// Returns true if a directory has this file or module, at any depth.
+fn has_part(directory: &Path, part: &str) -> bool {
+    if directory.join(part).exists() || directory.join(format!("{part}.rs")).exists() {
+        return true;
+    }
+    let mut paths = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    paths.any(|path| path.is_dir() && has_part(&path, part))
+}
+
+#[test]
+fn architecture_names_every_crate_and_parts_that_exist() {
+    let text = text_of("ARCHITECTURE.md");
+    let table = text.lines().skip_while(|line| !line.starts_with("| crate | main parts |")).skip(2);
+    let (mut count, mut crates) = (0, Vec::new());
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let names = |cell| row.split('|').nth(cell).unwrap_or_default().split('`').skip(1).step_by(2);
+        crates.extend(names(1));
+        // Some rows name programs, too.
+        for part in names(2).filter(|part| !["rg", "ugrep"].contains(part)) {
+            let is_there = names(1).any(|name| has_part(&workspace(&format!("crates/{name}/src")), part));
+            assert!(is_there, "{part}: {row}");
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}");
+    for entry in std::fs::read_dir(workspace("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(crates.contains(&name.as_str()), "{name}");
     }
 }
 
@@ -364,8 +402,7 @@ const TABLES: [(&str, usize); 4] =
 
 /// Returns the rows of a page's table of requirements.
 fn requirements(page: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements").join(page);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = text_of(&format!("crates/forage/tests/requirements/{page}"));
     let table = text.lines().skip_while(|line| !line.starts_with("| id |")).skip(2);
     table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
@@ -403,12 +440,10 @@ fn named_tests(row: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_tables_of_requirements_name_tests_that_exist() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (page, at_least) in TABLES {
         let tests: Vec<_> = requirements(page).iter().flat_map(|row| named_tests(row)).collect();
         for (file, test) in &tests {
-            let source = std::fs::read_to_string(workspace.join(file));
-            let source = source.unwrap_or_else(|error| panic!("{page}: {file}: {error}"));
+            let source = text_of(file);
             let is_python = file.ends_with(".py");
             let begins = format!("{} {test}(", if is_python { "def" } else { "fn" });
             let before = source.split(&begins).next().filter(|before| before.len() < source.len());

@@ -9,17 +9,8 @@ use crate::{Project, Run};
 
 /// Runs git as the author of the test history. It uses only the repository's configuration.
 pub(crate) fn git(project: &Project, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgSign=false"])
-        .args(arguments)
-        .current_dir(&project.root)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", &project.home)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("the tests need git: {error}"))
-        .unwrap();
+    let output =
+        forage_fuzz::peers::git(&project.root).args(arguments).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }

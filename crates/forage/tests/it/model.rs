@@ -121,6 +121,61 @@ fn json_is_asked_for_where_a_schema_is_sent() {
     }
 }
 
+/// Builds a response that calls the tool for answers, in the format of each wire.
+fn called(wire: &str, arguments: &serde_json::Value) -> Reply {
+    let tool = "relevant_files";
+    let answer = match wire {
+        "openai-chat" => serde_json::json!({"choices": [{"message": {"content": null, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}},
+        ]}, "finish_reason": "stop"}]}),
+        "anthropic" => serde_json::json!({"content": [
+            {"type": "tool_use", "id": "c", "name": tool, "input": arguments},
+        ], "stop_reason": "tool_use"}),
+        _ => serde_json::json!({"candidates": [{"content": {"parts": [
+            {"functionCall": {"name": tool, "args": arguments}},
+        ]}, "finishReason": "STOP"}]}),
+    };
+    json(200, "", &answer.to_string())
+}
+
+#[test]
+fn tool_call_replaces_a_missing_schema() {
+    const LIST: &str = "src/retry.rs: the loop";
+    const FORCED: [&str; 3] = [
+        r#""tool_choice":{"type":"function","function":{"name":"relevant_files"}}"#,
+        r#""tool_choice":{"type":"tool","name":"relevant_files"}"#,
+        r#""functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["relevant_files"]}"#,
+    ];
+    let files = serde_json::json!({"files": [{"path": "src/retry.rs", "why": "the loop"}]});
+    let refusal = || json(400, "", r#"{"error": {"message": "no such field"}}"#);
+    let prose = "takes neither an answer schema nor a tool call";
+    for (wire, forced) in ["openai-chat", "anthropic", "gemini"].into_iter().zip(FORCED) {
+        for (replies, expected, is_read) in [
+            (vec![called(wire, &files)], &[true][..], true),
+            (vec![said(wire, LIST)], &[true], true),
+            (vec![refusal(), said(wire, LIST)], &[true, false], true),
+            (vec![refusal(), said(wire, "I think it is the retry code.")], &[true, false], false),
+        ] {
+            let (project, peer) = (project(), Peer::start(replies));
+            project.configure(&format!(
+                "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nwire = \"{wire}\"\nbase_url = \"{}\"\n\
+                 [[model_facts]]\nmatch = [\"m\"]\nanswer_tool = true\n",
+                if wire == "openai-chat" { peer.url() } else { peer.root() },
+            ));
+            let run = project.run(&["keyword", "how are requests retried", "retry"]);
+            if is_read {
+                assert!(run.status == 0 && run.stdout.contains("\nsrc/retry.rs: the loop\n"), "{run:?}");
+                assert!(!run.stdout.contains("[warning"), "{wire}: {run:?}");
+            } else {
+                assert!(run.status == 2 && run.stderr.contains(prose), "{wire}: {run:?}");
+            }
+            let requests = peer.requests();
+            let has_tool: Vec<bool> = requests.iter().map(|request| request.contains(forced)).collect();
+            assert_eq!(has_tool, expected, "{wire}: {requests:?}");
+        }
+    }
+}
+
 #[test]
 fn secrets_never_reach_the_model_unless_redaction_is_off() {
     for (setting, leaks) in [("", false), ("[secrets]\nredact = false\n", true)] {

@@ -117,7 +117,7 @@ impl Render for GrepResponse {
             (text, notes)
         };
         let max =
-            max_that_fits(usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
+            max_that_fits(1..=usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
         rendered(cut(max as u64), true, ContextDetail::Matches, max as u64)
     }
 }
@@ -188,7 +188,7 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
         text.len() + notes_bytes(&notes) <= budget
     };
     let files = &response.files[..];
-    let shown = max_that_fits(files.len(), |shown| fits(&files[..shown]));
+    let shown = max_that_fits(1..=files.len(), |shown| fits(&files[..shown]));
     let (text, notes) = text(&files[..shown]);
     let mut named = ShownFiles::default();
     files[..shown].iter().for_each(|file| named.named(&file.path, file.match_count));

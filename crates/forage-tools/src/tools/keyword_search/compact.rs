@@ -29,7 +29,6 @@ pub(super) struct Packed {
 /// How much of the evidence is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Coverage {
-    pub(super) files_with_context: usize,
     pub(super) files_in_one_line: usize,
     pub(super) files_left_out: usize,
     /// Number of matching lines in all files.
@@ -121,7 +120,6 @@ pub(super) fn pack(
         }
         let block = match full {
             Some(full) => {
-                packed.coverage.files_with_context += 1;
                 packed.coverage.matches_shown += full.matches;
                 copies.0.extend(full.originals);
                 full.block

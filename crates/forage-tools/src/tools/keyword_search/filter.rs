@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_fs::Root;
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
+use forage_llm::{
+    AnswerShape, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first,
+};
 use forage_search::keyword::KeywordFindings;
 
 use super::answer::{self, ParsedAnswer, SelectedFile};
@@ -336,15 +338,7 @@ impl Asking<'_> {
         let parsed = self.parse(&answer.text, shard);
         tell(Ok((&answer, parsed.is_some())));
         let Some(parsed) = parsed else {
-            let spent = answer.usage.map(|usage| {
-                format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
-            });
-            failures.push(format!(
-                "{}/{} gave an answer that is not a list of files{}",
-                answer.provider,
-                answer.model,
-                spent.unwrap_or_default()
-            ));
+            failures.push(unreadable(&answer));
             return ControlFlow::Continue(None);
         };
         let answered = BatchOutcome {
@@ -363,6 +357,24 @@ impl Asking<'_> {
         let by_id = matches!(self.settings.answer, AnswerForm::Ids { .. });
         answer::parse(text, &FileNames::new(self.root, self.gathered, &shard.blocks, by_id))
     }
+}
+
+/// Describes an answer that we can't parse. If only the prompt asked for a list, nothing has held the model to
+/// one, and the user should know that.
+fn unreadable(answer: &ChatAnswer) -> String {
+    let ChatAnswer { provider, model, .. } = answer;
+    let spent = answer.usage.map(|usage| {
+        format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
+    });
+    let spent = spent.unwrap_or_default();
+    let advice = match answer.shape {
+        AnswerShape::Schema | AnswerShape::Tool => "",
+        AnswerShape::Text => {
+            ", and it takes neither an answer schema nor a tool call; choose another model, or set \
+             `answer_schema` or `answer_tool` if it does take one"
+        }
+    };
+    format!("{provider}/{model} gave an answer that is not a list of files{spent}{advice}")
 }
 
 /// A model that counts its requests, including retries, for telemetry.

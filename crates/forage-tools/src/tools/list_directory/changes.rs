@@ -340,7 +340,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, changes: &ListChanges,
         notes.insert(0, "the answer has no room for definitions; name a directory as `path`".to_owned());
     }
     let fits = |shown: usize| text(shown, has_definitions).len() + notes_bytes(&notes) <= budget;
-    let shown = max_that_fits(all, fits);
+    let shown = max_that_fits(1..=all, fits);
     let mut named = ShownFiles::default();
     changes.files[..shown]
         .iter()

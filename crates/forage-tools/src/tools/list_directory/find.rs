@@ -219,7 +219,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
         text
     };
     let fits = |shown: usize| text(shown).len() + notes_bytes(&notes) <= budget;
-    let shown = max_that_fits(response.entries.len(), fits);
+    let shown = max_that_fits(1..=response.entries.len(), fits);
     let mut named = ShownFiles::default();
     let files = response.entries[..shown].iter().filter(|entry| entry.kind == "file");
     files.for_each(|entry| named.named(&entry.path, 0));

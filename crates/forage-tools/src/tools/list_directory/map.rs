@@ -21,7 +21,7 @@ use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::multi_root::{self, RootShares};
-use crate::notes::{notes, with_notes};
+use crate::notes::{max_that_fits, notes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::path_bytes;
@@ -145,7 +145,7 @@ impl<'a> MapTool<'a> {
     pub(super) fn run(
         self,
         (root, start): (&Arc<Root>, &RelPath),
-        warnings: Vec<String>,
+        mut warnings: Vec<String>,
     ) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let call = self.call;
         // The index has resolved paths.
@@ -189,8 +189,13 @@ impl<'a> MapTool<'a> {
         map.confirm_definitions(call, root, &call.after_ranking(&until));
         // Notes only take room, so nothing beyond this can be shown.
         let fits = |parts| max_model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
-        map.truncate(largest(map.parts(), fits));
+        map.truncate(max_that_fits(0..=map.parts(), fits));
         let found = map.files > 0;
+        let is_empty = || root.names(&start, 1).is_ok_and(|names| names.is_empty());
+        if !found && map.other_files == 0 && !is_empty() {
+            let tokens = call.workspace.names.argument(ListDirectory::NAME, "tokens");
+            warnings.push(format!("no file of this directory is in the index; list it without `{tokens}`"));
+        }
         let mut response = ListResponse::new(&start);
         response.entry_count = map.files;
         response.map = Some(map);
@@ -248,19 +253,6 @@ fn not_ranked(why: RankUnavailable) -> ToolError {
     let message =
         format!("the index that a map is made from is being built{progress}; call again in a few seconds");
     ToolError::index(&message, None)
-}
-
-/// Finds the largest number up to `all` that fits; 0 if none does.
-fn largest(all: usize, fits: impl Fn(usize) -> bool) -> usize {
-    if fits(all) {
-        return all;
-    }
-    let (mut least, mut max) = (0, all.saturating_sub(1));
-    while least < max {
-        let middle = least + (max - least).div_ceil(2);
-        if fits(middle) { least = middle } else { max = middle - 1 }
-    }
-    least
 }
 
 impl ListMap {
@@ -472,10 +464,11 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget:
         let text = rendering.text(is_cut, parts);
         max_model_tokens(&text) <= tokens && text.len() <= budget
     };
-    let mut parts = largest(map.parts(), |parts| max_model_tokens(&rendering.text(false, parts)) <= tokens);
+    let mut parts =
+        max_that_fits(0..=map.parts(), |parts| max_model_tokens(&rendering.text(false, parts)) <= tokens);
     let is_cut = !fits(false, parts);
     if is_cut {
-        parts = largest(parts, |parts| fits(true, parts));
+        parts = max_that_fits(0..=parts, |parts| fits(true, parts));
     }
     if !fits(is_cut, parts) {
         // This takes a very long path of the directory itself, or very few bytes.

@@ -57,7 +57,7 @@ impl Render for HistoryResponse {
             true => page(response, &cut_notes(outcome, &notes, pieces), pieces),
             false => page(response, &notes, all),
         };
-        let fitting = max_that_fits(all, |pieces| part(pieces).len() <= budget);
+        let fitting = max_that_fits(1..=all, |pieces| part(pieces).len() <= budget);
         let is_cut = fitting < all;
         Rendered { text: part(fitting), is_cut, hides_results: is_cut, shown: Vec::new() }
     }

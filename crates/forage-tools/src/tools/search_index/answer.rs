@@ -120,6 +120,7 @@ impl RankAnswer<'_> {
             files: std::mem::take(&mut page.files),
             like: None,
             similar: Vec::new(),
+            similar_count: None,
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: is_provisional,

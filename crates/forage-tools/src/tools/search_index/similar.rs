@@ -11,7 +11,8 @@ use forage_fs::{
     WalkStep, decode, walk,
 };
 use forage_rank::{
-    CodePiece, FileOutline, QueryWords, ScannedFile, ScannedFiles, SimilarDefinition, model_tokens,
+    BestFiles, CodePiece, Definition, FileOutline, QueryWords, ScannedFile, ScannedFiles, SimilarDefinition,
+    model_tokens,
 };
 use forage_redact::RedactionReport;
 use schemars::JsonSchema;
@@ -82,12 +83,22 @@ impl GivenCode {
             let problem = format!("it has fewer than {least} tokens of code; give a whole definition");
             ToolError::argument("like", problem)
         };
-        if is_pasted(like) {
+        let pasted = || {
             let language = request.languages.iter().flatten().next().map(String::as_str);
-            let piece = CodePiece::from_text(like, language).ok_or_else(too_short)?;
-            return Ok(Self { piece, place: None });
+            let piece = CodePiece::from_text(like, language);
+            piece.map(|piece| Self { piece, place: None }).ok_or_else(too_short)
+        };
+        if is_pasted(like) {
+            return pasted();
         }
-        let (source, text, lines) = named_code(call, like.trim(), stop).map_err(about_like)?;
+        // The code of a dependency may be compared with that of the project.
+        let with_dependency = call.with_dependency(Some(like)).map_err(about_like)?;
+        let call = with_dependency.as_ref().unwrap_or(call);
+        let named = named_code(call, like.trim(), stop);
+        if named.is_err() && is_line_of_code(like) {
+            return pasted();
+        }
+        let (source, text, lines) = named.map_err(about_like)?;
         let path = String::from_utf8_lossy(source.path.as_bytes());
         let piece = CodePiece::from_file(&path, &text, Some(lines.clone())).ok_or_else(too_short)?;
         // At another revision, the definition itself may be what the caller looks for.
@@ -95,16 +106,22 @@ impl GivenCode {
         Ok(Self { piece, place })
     }
 
-    /// Returns true if a definition is the given code, or a part of it.
-    fn is_at(&self, root: &Arc<Root>, path: &RelPath, found: &SimilarDefinition) -> bool {
-        let Some((of_root, of_path, lines)) = &self.place else { return false };
-        root.path() == of_root.path() && path == of_path && found.overlaps(lines.clone())
+    /// Returns the lines of the given code if it is in this file.
+    fn lines_in(&self, root: &Root, path: &RelPath) -> Option<&RangeInclusive<u32>> {
+        let (of_root, of_path, lines) = self.place.as_ref()?;
+        (root.path() == of_root.path() && path == of_path).then_some(lines)
     }
 }
 
 /// Returns true for code. The name of a place has one line.
 fn is_pasted(like: &str) -> bool {
     like.trim().contains('\n')
+}
+
+/// Returns true for a line that looks more like code than like the name of a place.
+fn is_line_of_code(like: &str) -> bool {
+    let like = like.trim();
+    like.contains(' ') && like.contains(['(', '{', ';', '='])
 }
 
 /// Changes an error about the place of the given code, so that it names the right argument.
@@ -118,6 +135,11 @@ fn about_like(error: ToolError) -> ToolError {
         other => return other,
     };
     ToolError::argument("like", problem)
+}
+
+/// Returns true for a file without an extension, which may be a script.
+fn is_script(path: &str) -> bool {
+    !path.rsplit('/').next().unwrap_or(path).contains('.')
 }
 
 /// A file of a place, by the number of the place.
@@ -137,10 +159,11 @@ pub(super) fn run(
     let stop = call.stop.within(call.limits.timeout);
     let given = GivenCode::new(call, request, like, &stop)?;
     let plan = RankPlan::new(call, &RankRequest { query: String::new(), ..request.clone() })?;
-    let search = SimilarSearch { call, plan: &plan, given: &given, stop };
+    let comparing = stop.within(call.limits.timeout.mul_f64(limits::SIMILAR_COMPARE_SHARE));
+    let search = SimilarSearch { call, plan: &plan, given: &given, comparing, stop };
     let (files, reports) = search.scan()?;
     let compared = files.files();
-    let (found, is_whole) = search.compare(files);
+    let ComparedDefinitions { found, all, other_files, is_whole } = search.compare(files);
     if call.stop.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
@@ -148,7 +171,7 @@ pub(super) fn run(
     let similar = search.records(&found, &mut OutputRedactor::new(&call.workspace.redactor, &mut hidden));
     // A file may also have disappeared in the meantime.
     let is_whole = is_whole && (similar.len() == found.len() || search.stop.check().is_none());
-    let response = search.response(request, similar, compared);
+    let response = search.response(request, similar, (compared, all));
     let is_found = !response.similar.is_empty();
     let mut outcome = ToolOutcome::new(response, is_found);
     outcome.hidden = hidden;
@@ -159,6 +182,11 @@ pub(super) fn run(
             argument("query"),
             argument("like")
         ));
+    }
+    if other_files > 0 {
+        let files = count(other_files, "more file");
+        let path = argument("path");
+        outcome.warnings.push(format!("{files} may have definitions that are as similar; narrow `{path}`"));
     }
     reports.iter().for_each(|report| outcome.add_report(report));
     if !is_whole {
@@ -171,10 +199,24 @@ pub(super) fn run(
     Ok(outcome)
 }
 
+/// The result of a comparison.
+struct ComparedDefinitions {
+    /// The most similar ones.
+    found: Vec<(PlacedFile, SimilarDefinition)>,
+    /// Number of similar ones.
+    all: u64,
+    /// Number of files that were not compared and may have definitions as similar as those found.
+    other_files: u64,
+    /// True if there was time for all files.
+    is_whole: bool,
+}
+
 struct SimilarSearch<'a> {
     call: &'a Call,
     plan: &'a RankPlan<'a>,
     given: &'a GivenCode,
+    /// Ends before the call does, so that there is time to read what was found.
+    comparing: Stop,
     stop: Stop,
 }
 
@@ -224,35 +266,43 @@ impl SimilarSearch<'_> {
         skipped: &mut Skipped,
     ) -> Result<ScannedFile, Option<SkipReason>> {
         let path = String::from_utf8_lossy(entry.path.as_bytes());
-        if !self.given.piece.can_compare(&path) || !place.allows(&path) {
+        let piece = &self.given.piece;
+        let is_known = piece.can_compare(&path);
+        if !(is_known || is_script(&path)) || !place.allows(&path) {
             return Err(None);
         }
+        // Most files without an extension are no scripts, so we need not count those that we can't read.
+        let skipped_as = |reason| Err(Some(reason).filter(|_| is_known));
         let mut file = entry.open(skipped).ok_or(None)?;
         let max = self.call.limits.max_file_bytes.unwrap_or(u64::MAX).min(limits::SIMILAR_FILE_BYTES as u64);
         match file.read_into(buffer, max as usize) {
             Ok(Contents::Whole) => {}
-            Ok(Contents::TooLarge) => return Err(Some(SkipReason::TooLarge)),
-            Err(_) => return Err(Some(SkipReason::Unreadable)),
+            Ok(Contents::TooLarge) => return skipped_as(SkipReason::TooLarge),
+            Err(_) => return skipped_as(SkipReason::Unreadable),
         }
         match decode(buffer) {
-            DecodedText::Text { bytes, .. } => Ok(self.given.piece.scan(&path, &lossy(bytes))),
-            DecodedText::Binary => Err(Some(SkipReason::Binary)),
+            DecodedText::Text { bytes, .. } => {
+                let text = lossy(bytes);
+                let is_compared = is_known || piece.can_compare_text(&path, &text);
+                if is_compared { Ok(piece.scan(&path, &text)) } else { Err(None) }
+            }
+            DecodedText::Binary => skipped_as(SkipReason::Binary),
         }
     }
 
-    /// Compares the definitions of the best files. Returns the most similar ones, and true if there was time for
-    /// all of these files.
-    fn compare(&self, files: ScannedFiles<PlacedFile>) -> (Vec<(PlacedFile, SimilarDefinition)>, bool) {
+    /// Compares the definitions of the best files.
+    fn compare(&self, files: ScannedFiles<PlacedFile>) -> ComparedDefinitions {
         let piece = &self.given.piece;
-        let (files, weights) = files.best(piece);
+        let limit = self.plan.asked_limit.unwrap_or(limits::SIMILAR_DEFINITIONS) as usize;
+        let BestFiles { files, others, weights } =
+            files.best(piece, forage_rank::limits::SIMILAR_FILES.max(limit));
         let threads = self.call.walk_options().thread_count();
         let compared = map_in_threads(files, threads, |file| {
-            let root = &self.place(&file).root;
-            let Some((path, text, outline)) = self.read(&file) else {
-                return (Vec::new(), self.stop.check().is_none());
+            let Some((path, text, outline)) = self.read(&file, &self.comparing) else {
+                return (Vec::new(), self.comparing.check().is_none());
             };
-            let mut found = piece.compare(&weights, (&path, &text), &outline);
-            found.retain(|found| !self.given.is_at(root, &file.1, found));
+            let excluded = self.given.lines_in(&self.place(&file).root, &file.1);
+            let found = piece.compare(&weights, (&path, &text), &outline, excluded);
             (found.into_iter().map(|found| (file.clone(), found)).collect(), true)
         });
         let is_whole = compared.iter().all(|(_, is_whole)| *is_whole);
@@ -262,19 +312,23 @@ impl SimilarSearch<'_> {
             let by_place = || (file, a.start_line).cmp(&(other, b.start_line));
             b.similarity.total_cmp(&a.similarity).then_with(by_place)
         });
-        found.truncate(self.plan.asked_limit.unwrap_or(limits::SIMILAR_DEFINITIONS) as usize);
-        (found, is_whole)
+        let all = found.len() as u64;
+        found.truncate(limit);
+        let least = found.last().map_or(f32::INFINITY, |(_, last)| last.similarity);
+        let other_files = others.iter().filter(|similarity| **similarity >= least).count() as u64;
+        ComparedDefinitions { found, all, other_files, is_whole }
     }
 
     /// Reads a file, if it still exists and there is time.
-    fn read(&self, file: &PlacedFile) -> Option<(String, String, Arc<FileOutline>)> {
-        if self.stop.check().is_some() {
+    fn read(&self, file: &PlacedFile, stop: &Stop) -> Option<(String, String, Arc<FileOutline>)> {
+        if stop.check().is_some() {
             return None;
         }
-        let (text, ..) = whole_text(&self.place(file).root, &file.1, &self.stop).ok()?;
+        let (text, ..) = whole_text(&self.place(file).root, &file.1, stop).ok()?;
         let path = String::from_utf8_lossy(file.1.as_bytes()).into_owned();
-        let outline = self.call.workspace.outlines.outline(&path, &text, &self.stop);
-        Some((path, text.into_text(), outline))
+        let outline = self.call.workspace.outlines.outline(&path, &text, stop);
+        // An outline that was cut short has other definitions.
+        stop.check().is_none().then(|| (path, text.into_text(), outline))
     }
 
     /// Builds the records, with code within the budget.
@@ -289,8 +343,12 @@ impl SimilarSearch<'_> {
         };
         let mut records = Vec::new();
         for (file, found) in found {
-            let Some((_, text, outline)) = self.read(file) else { continue };
-            let Some(definition) = outline.definitions.get(found.definition) else { continue };
+            let Some((_, text, outline)) = self.read(file, &self.stop) else { continue };
+            let definition = outline.definitions.get(found.definition);
+            // The file may have changed in the meantime.
+            let is_same =
+                |it: &&Definition| (it.start_line, it.end_line) == (found.start_line, found.end_line);
+            let Some(definition) = definition.filter(is_same) else { continue };
             let (mut path, path_bytes) = redactor.path(&file.1);
             self.place(file).name(&mut path);
             let mut names = found.names.clone();
@@ -318,7 +376,12 @@ impl SimilarSearch<'_> {
         records
     }
 
-    fn response(&self, request: &RankRequest, similar: Vec<SimilarCode>, compared: u64) -> RankResponse {
+    fn response(
+        &self,
+        request: &RankRequest,
+        similar: Vec<SimilarCode>,
+        (compared, all): (u64, u64),
+    ) -> RankResponse {
         let places = &self.plan.scope.places;
         RankResponse {
             query: request.query.clone(),
@@ -331,6 +394,7 @@ impl SimilarSearch<'_> {
             files_searched: compared,
             like: request.like.clone(),
             similar,
+            similar_count: Some(all),
             no_file_chosen: compared == 0,
             ..RankResponse::default()
         }
@@ -421,7 +485,11 @@ pub(super) fn render(outcome: &ToolOutcome<RankResponse>, budget: usize) -> Rend
 }
 
 fn body(response: &RankResponse, label: &str, with_code: bool) -> String {
-    let definitions = count(response.similar.len() as u64, "definition");
+    let shown = response.similar.len() as u64;
+    let definitions = match response.similar_count {
+        Some(all) if all > shown => format!("{shown} of {}", count(all, "definition")),
+        _ => count(shown, "definition"),
+    };
     let files = count(response.files_searched, "file");
     let mut text =
         format!("{definitions} similar to {label}, of {files} compared, the most similar first.\n");

@@ -187,9 +187,8 @@ fn a_replaced_root_works_in_the_next_call() {
 fn a_worktree_that_was_added_again_works_in_the_next_call() {
     let project = project();
     let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(["-c", "user.name=x", "-c", "user.email=x@x", "-C"]).arg(&project.root).args(arguments);
-        command.env("HOME", &project.home).output().is_ok_and(|output| output.status.success())
+        let output = forage_fuzz::peers::git(&project.root).args(arguments).output();
+        output.is_ok_and(|output| output.status.success())
     };
     std::fs::remove_dir_all(project.root.join(".git")).unwrap();
     assert!(git(&["init", "-q"]) && git(&["add", "."]) && git(&["commit", "-qm", "first"]));

@@ -203,9 +203,7 @@ fn project() -> (Project, String) {
         ("src/b.rs", "fn close_needle() { open_needle() }\n"),
     ]);
     let git = |arguments: &[&str]| {
-        let author = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
-        let run =
-            Command::new("git").args(author).args(arguments).current_dir(&project.root).output().unwrap();
+        let run = forage_fuzz::peers::git(&project.root).args(arguments).output().unwrap();
         assert!(run.status.success(), "{run:?}");
     };
     git(&["init", "-q", "."]);
@@ -317,7 +315,7 @@ fn sandboxed_worktree_has_its_repositorys_rules() {
     let worktree = project.home.join("worktree");
     let path = worktree.to_str().unwrap();
     let add = ["worktree", "add", "-q", path];
-    let added = Command::new("git").args(add).current_dir(&project.root).output().unwrap();
+    let added = forage_fuzz::peers::git(&project.root).args(add).output().unwrap();
     assert!(added.status.success(), "{added:?}");
     project.write(".git/info/exclude", "ignored.rs\n");
     std::fs::write(worktree.join("ignored.rs"), "needle\n").unwrap();
