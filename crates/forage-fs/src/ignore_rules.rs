@@ -48,6 +48,8 @@ pub(crate) struct IgnoreRules {
     has_git: bool,
     /// True if git's kinds apply, because this directory or one above it is a work tree.
     inside_git: bool,
+    /// True if only git's kinds are read.
+    only_git: bool,
 }
 
 /// The verdict of the rules on a path.
@@ -150,14 +152,16 @@ impl RuleBudget {
 }
 
 impl IgnoreRules {
-    /// Creates empty rules. `inside_git` must be true if a directory above the root is a work tree.
-    pub(crate) fn none(inside_git: bool) -> Arc<Self> {
+    /// Creates empty rules. `inside_git` must be true if a directory above the root is a work tree. With
+    /// `only_git`, the directories below add only the rules that git knows.
+    pub(crate) fn none(inside_git: bool, only_git: bool) -> Arc<Self> {
         Arc::new(Self {
             parent: None,
             directory: RelPath::root(),
             matchers: [const { None }; 4],
             has_git: false,
             inside_git,
+            only_git,
         })
     }
 
@@ -179,7 +183,8 @@ impl IgnoreRules {
         }
         let has_git = has(b".git") || has(b".jj");
         let mut matchers = [const { None }; 4];
-        for (matcher, name) in matchers.iter_mut().zip(IGNORE_FILES) {
+        let first = if self.only_git { GIT_FILE } else { 0 };
+        for (matcher, name) in matchers.iter_mut().zip(IGNORE_FILES).skip(first) {
             if has(name) {
                 *matcher = compile(path, directory, name, budget, warn);
             }
@@ -197,6 +202,7 @@ impl IgnoreRules {
             matchers,
             has_git,
             inside_git,
+            only_git: self.only_git,
         })
     }
 

@@ -35,6 +35,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attributes;
 mod error;
 mod file;
 mod git_rule;
@@ -56,6 +57,7 @@ mod text;
 mod trust;
 mod walk;
 
+pub use attributes::AttributeRules;
 pub use error::{NoStates, OpenError, RootError};
 pub use file::{Contents, OpenedFile, StateReliability, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};

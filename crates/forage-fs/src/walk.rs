@@ -344,6 +344,9 @@ pub struct WalkOptions {
     pub hidden: bool,
     /// Do not read ignore files.
     pub no_ignore: bool,
+    /// Read only the ignore files that git knows, not `.ignore` and `.rgignore`. This can't be combined with
+    /// a snapshot.
+    pub only_git_rules: bool,
     /// Follow links that stay within the root.
     pub follow: bool,
     /// Maximum depth below the start; 1 means the start's own entries.
@@ -387,6 +390,7 @@ impl Default for WalkOptions {
         Self {
             hidden: false,
             no_ignore: false,
+            only_git_rules: false,
             follow: false,
             max_depth: limits::WALK_DEPTH,
             globs: None,
@@ -411,7 +415,7 @@ impl WalkOptions {
     /// Returns true if the result of a walk from the root can be stored in a [`FileListing`].
     fn can_be_listed(&self) -> bool {
         let Self { follow, max_depth, prune, all_entries, from, only_hidden, types, .. } = self;
-        let is_whole = from.is_none() && only_hidden.is_none() && types.is_none();
+        let is_whole = from.is_none() && only_hidden.is_none() && types.is_none() && !self.only_git_rules;
         is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
     }
 
@@ -425,7 +429,10 @@ impl WalkOptions {
     fn same_traversal(&self, other: &Self) -> bool {
         let chosen =
             |options: &Self| (options.hidden, options.no_ignore, options.label_hidden, options.noise);
-        let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
+        let fixed = |options: &Self| {
+            let Self { follow, max_depth, prune, all_entries, only_git_rules, .. } = options;
+            (*follow, *max_depth, *prune, *all_entries, *only_git_rules)
+        };
         (chosen(self), fixed(self), &self.from) == (chosen(other), fixed(other), &other.from)
             && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)
             && (&self.apart, &self.types) == (&other.apart, &other.types)

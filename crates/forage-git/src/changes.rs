@@ -1,5 +1,6 @@
 //! Files in which a commit, the index and the working tree differ, with renames.
 
+mod conversion;
 mod trees;
 mod working_tree;
 
@@ -19,7 +20,8 @@ use crate::tree::FileMode;
 /// The two states to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The working tree with a commit, as `git diff REV` does, plus untracked files.
+    /// The working tree with a commit, as `git diff REV` does, plus untracked files. `working tree` means
+    /// `HEAD`, unless a branch or a tag has that name.
     WorkingTree(String),
     /// A commit with the common ancestor of two, as `git diff A...B` does.
     MergeBase(String, String),
@@ -40,11 +42,13 @@ impl Comparison {
         if let Some((one, other)) = text.split_once("..") {
             return Self::Commits(or_head(one), or_head(other));
         }
-        match text.to_ascii_lowercase().as_str() {
-            "working tree" | "working-tree" | "worktree" => Self::WorkingTree("HEAD".to_owned()),
-            _ => Self::WorkingTree(or_head(text)),
-        }
+        Self::WorkingTree(or_head(text))
     }
+}
+
+/// Returns true for a text that means the working tree if no branch or tag has this name.
+fn is_working_tree(text: &str) -> bool {
+    ["working tree", "working-tree", "worktree"].iter().any(|name| text.eq_ignore_ascii_case(name))
 }
 
 /// How a file has changed.
@@ -145,7 +149,8 @@ pub struct ChangeSet {
     pub before: ObjectId,
     /// The commit it is compared with; `None` for the working tree.
     pub after: Option<ObjectId>,
-    /// False if there were too many pairs, or too little time, to find all renames of edited files.
+    /// False if there were too many pairs, or too little time, to find all renames of edited files, or if a
+    /// file could not be read, e.g. because it is too large.
     pub has_all_renames: bool,
     /// False if there are more untracked files than these.
     pub has_all_untracked: bool,
@@ -160,7 +165,10 @@ impl Repository {
     /// too many changes, or if the call had to end.
     pub fn changes(&mut self, comparison: &Comparison) -> Result<ChangeSet, RevisionError> {
         let (before, after) = match comparison {
-            Comparison::WorkingTree(revision) => (self.resolve(revision)?, None),
+            Comparison::WorkingTree(revision) => match self.resolve(revision) {
+                Err(RevisionError::Unknown(_)) if is_working_tree(revision) => (self.resolve("HEAD")?, None),
+                found => (found?, None),
+            },
             Comparison::Commits(one, other) => (self.resolve(one)?, Some(self.resolve(other)?)),
             Comparison::MergeBase(one, other) => {
                 let (left, right) = (self.resolve(one)?, self.resolve(other)?);
@@ -202,9 +210,12 @@ impl Repository {
         let before: Vec<RenameSide<'_>> = deleted.iter().map(side).collect();
         let after: Vec<RenameSide<'_>> = added.iter().map(side).collect();
         let stop = self.stop().within(limits::RENAME_TIME);
+        let mut is_unread = false;
         let mut read = |is_added: bool, number: usize| {
             let side = if is_added { &after[number] } else { &before[number] };
-            self.read_version(side.path, side.id)
+            let content = self.read_version(side.path, side.id);
+            is_unread |= content.is_none() && !self.is_secret(side.path);
+            content
         };
         let (found, is_whole) = RenameSearch::new(&before, &after, &mut read, &stop).run();
         let mut is_gone = vec![false; files.len()];
@@ -219,7 +230,7 @@ impl Repository {
         }
         let mut gone = is_gone.into_iter();
         files.retain(|_| !gone.next().unwrap_or(false));
-        is_whole
+        is_whole && !is_unread
     }
 
     /// Returns true for a file that may hold secrets, so that we must not read it.

@@ -14,14 +14,22 @@ pub struct CommitObject {
     pub is_cut_off: bool,
     /// The commit time, in seconds since 1970.
     pub time: i64,
-    /// The message, with invalid UTF-8 replaced.
+    /// The message in UTF-8. Invalid bytes are replaced.
     pub message: String,
+}
+
+/// Decodes a message. Without a known encoding, it is UTF-8.
+fn decoded(message: &[u8], encoding: Option<&[u8]>) -> String {
+    match encoding.and_then(encoding_rs::Encoding::for_label) {
+        Some(encoding) => encoding.decode_without_bom_handling(message).0.into_owned(),
+        None => String::from_utf8_lossy(message).into_owned(),
+    }
 }
 
 impl CommitObject {
     /// Parses the bytes of a commit object. We ignore headers that we do not need, for example signatures.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (mut tree, mut parents, mut time) = (None, Vec::new(), 0);
+        let (mut tree, mut parents, mut time, mut encoding) = (None, Vec::new(), 0, None);
         let mut rest = bytes;
         // The header ends with an empty line.
         loop {
@@ -38,11 +46,11 @@ impl CommitObject {
                 b"parent" if parents.len() < limits::PARENTS => parents.push(ObjectId::from_hex(value)?),
                 // Git also treats this as 0 if it is invalid.
                 b"committer" => time = seconds(value).unwrap_or(0),
+                b"encoding" => encoding = Some(value),
                 _ => {}
             }
         }
-        let message = String::from_utf8_lossy(rest).into_owned();
-        Some(Self { tree: tree?, parents, is_cut_off: false, time, message })
+        Some(Self { tree: tree?, parents, is_cut_off: false, time, message: decoded(rest, encoding) })
     }
 }
 
@@ -74,6 +82,19 @@ mod tests {
         let commit = CommitObject::parse(format!("{sound}Subject\n\nBody\n").as_bytes()).unwrap();
         assert_eq!((commit.message.as_str(), commit.time), ("Subject\n\nBody\n", 1_700_000_000));
         assert_eq!(commit.parents.len(), 2);
+    }
+
+    /// `i18n.commitEncoding` adds a header.
+    #[test]
+    fn messages_are_decoded_by_their_header() {
+        let message = |header: &str, text: &[u8]| {
+            let head = SIGNED.replace("\n\n -", "\n \n -").replace("gpgsig", &format!("{header}gpgsig"));
+            CommitObject::parse(&[head.as_bytes(), text].concat()).unwrap().message
+        };
+        assert_eq!(message("encoding ISO-8859-1\n", b"Caf\xe9"), "Caf\u{e9}");
+        assert_eq!(message("encoding windows-1251\n", b"\xcf\xf0\xe8"), "\u{41f}\u{440}\u{438}");
+        assert_eq!(message("encoding unknown\n", "Caf\u{e9}".as_bytes()), "Caf\u{e9}");
+        assert_eq!(message("", b"Caf\xe9"), "Caf\u{fffd}");
     }
 
     #[test]

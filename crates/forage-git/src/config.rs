@@ -1,5 +1,6 @@
-//! The few settings of a repository that we need: the upstream of a branch, and whether git records the
-//! permission to execute. We do not read files that `.git/config` includes.
+//! The few settings of a repository that we need: the upstream of a branch, whether git records the
+//! permission to execute, and whether it replaces objects, converts line ends or checks out only some files.
+//! We do not read files that `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
 
@@ -13,12 +14,18 @@ pub(crate) struct GitConfig {
 }
 
 impl GitConfig {
-    /// Reads the settings. If the file can't be read, there are none.
+    /// Reads the settings. A file that can't be read has none.
     pub(crate) fn read(root: &Root, git: &RelPath) -> Self {
-        match read_small(root, &git.join(b"config"), limits::CONFIG_BYTES) {
+        let parsed = |name: &[u8]| match read_small(root, &git.join(name), limits::CONFIG_BYTES) {
             Ok(text) => Self::parse(&String::from_utf8_lossy(&text)),
             Err(_) => Self { values: Vec::new() },
+        };
+        let mut config = parsed(b"config");
+        // `git sparse-checkout` writes its settings to a file of the worktree.
+        if config.is_on("extensions", "worktreeconfig") {
+            config.values.extend(parsed(b"config.worktree").values);
         }
+        config
     }
 
     fn parse(text: &str) -> Self {
@@ -69,10 +76,34 @@ impl GitConfig {
 
     /// Returns true unless this repository does not record the permission to execute.
     pub(crate) fn records_modes(&self) -> bool {
-        !self
-            .all("core", "filemode")
-            .next()
-            .is_some_and(|value| matches!(value, "false" | "no" | "off" | "0"))
+        !self.is_off("filemode")
+    }
+
+    /// Returns true unless replaced objects are read as they were.
+    pub(crate) fn replaces_objects(&self) -> bool {
+        !self.is_off("usereplacerefs")
+    }
+
+    /// Returns true if the working tree has only some of the files.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.is_on("core", "sparsecheckout")
+    }
+
+    /// Returns true if line ends are converted in all files that look like text.
+    pub(crate) fn converts_line_ends(&self) -> bool {
+        let is_input = |value: &str| value.eq_ignore_ascii_case("input");
+        self.is_on("core", "autocrlf") || self.all("core", "autocrlf").next().is_some_and(is_input)
+    }
+
+    fn is_on(&self, section: &str, key: &str) -> bool {
+        let value = self.all(section, key).next().map(str::to_ascii_lowercase);
+        value.is_some_and(|value| matches!(value.as_str(), "true" | "yes" | "on" | "1"))
+    }
+
+    /// Returns true if a key of the section `core` is set to false.
+    fn is_off(&self, key: &str) -> bool {
+        let value = self.all("core", key).next().map(str::to_ascii_lowercase);
+        value.is_some_and(|value| matches!(value.as_str(), "" | "false" | "no" | "off" | "0"))
     }
 }
 
@@ -106,7 +137,8 @@ mod tests {
         assert_eq!(config.upstream("own").as_deref(), Some("refs/heads/main"));
         assert_eq!(config.upstream("main"), None);
         assert!(!config.records_modes());
-        assert!(GitConfig::parse("").records_modes());
+        assert!(GitConfig::parse("").records_modes() && config.replaces_objects());
+        assert!(!GitConfig::parse("[core]\nuseReplaceRefs = False\n").replaces_objects());
     }
 
     #[test]

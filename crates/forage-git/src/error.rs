@@ -35,6 +35,13 @@ pub enum ObjectError {
          `git repack -a -d` copies the objects"
     )]
     Shared(ObjectId),
+    /// The object may be in a pack that was not read, because there are too many packs or it has another
+    /// format.
+    #[error(
+        "the object {0} is not in the packs that can be read, and there are others; `git repack -a -d` joins \
+         them"
+    )]
+    Unopened(ObjectId),
     /// The object is invalid.
     #[error("the object {0} is damaged")]
     Damaged(ObjectId),

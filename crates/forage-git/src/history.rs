@@ -74,7 +74,7 @@ pub struct HistoryCommit {
     pub id: ObjectId,
     /// The commit time, in seconds since 1970.
     pub time: i64,
-    /// The message, with invalid UTF-8 replaced.
+    /// The message in UTF-8. Invalid bytes are replaced.
     pub message: String,
     /// The changed files that count.
     pub files: Vec<HistoryFile>,
@@ -127,7 +127,7 @@ pub struct HistoryReport {
     pub unread: u64,
     /// The files that may hold secrets. They were not read.
     pub secret: BTreeSet<Vec<u8>>,
-    /// Number of commits with too many files to find all renames.
+    /// Number of commits with too many or too large files to find all renames.
     pub without_renames: u64,
     /// A commit that took most of the time of this call and was not finished. It was left out.
     pub left_out: Option<ObjectId>,
@@ -345,8 +345,8 @@ impl HistorySearch<'_> {
                 sides.insert((is_after, file.path.clone()), signature);
             }
         }
-        // A rename can only matter if both of its files have matches.
-        if is_in == [true, true] {
+        // A file with matches may have been renamed. In most commits none was added or deleted.
+        if is_in != [false, false] {
             report.without_renames += u64::from(!repository.find_renames(&mut files));
         }
         let mut found = Vec::new();

@@ -17,8 +17,10 @@ pub(crate) struct IndexEntry {
     pub(crate) stat: IndexStat,
     /// 0, or the side (1 to 3) of a file with a conflict.
     pub(crate) stage: u8,
-    /// True if we need not look at the file in the working tree (`assume-unchanged` or `skip-worktree`).
+    /// True if we need not look at the file in the working tree (`assume-unchanged`).
     pub(crate) is_assumed: bool,
+    /// True if the file need not be in the working tree (`skip-worktree`).
+    pub(crate) is_skipped: bool,
     /// True if this was added with `git add -N`, which does not store the content.
     pub(crate) is_intended: bool,
 }
@@ -97,6 +99,7 @@ impl GitIndex {
     /// Fails with the reason why it can't be read.
     pub(crate) fn parse(file: &[u8], id_bytes: usize) -> Result<Self, &'static str> {
         const DAMAGED: &str = "it is damaged";
+        const SPLIT: &str = "it is a split index (`core.splitIndex`), which is not supported";
         // The file ends with a checksum, which we do not verify.
         let mut bytes = Bytes { rest: file.get(..file.len().saturating_sub(id_bytes)).unwrap_or_default() };
         let head = bytes.take(4).filter(|signature| signature == b"DIRC").and_then(|_| bytes.u32());
@@ -110,8 +113,10 @@ impl GitIndex {
         let mut index = Self { entries: Vec::with_capacity(count.min(file.len() / 43)), trees: None };
         let mut path = Vec::new();
         for _ in 0..count {
-            let entry = read_entry(&mut bytes, version, id_bytes, &mut path).ok_or(DAMAGED)?;
-            index.entries.push(entry);
+            // In a split index, entries without a name replace those of the shared one.
+            let entry = read_entry(&mut bytes, version, id_bytes, &mut path);
+            let error = if path.is_empty() { SPLIT } else { DAMAGED };
+            index.entries.push(entry.ok_or(error)?);
         }
         // All look-ups are binary searches.
         if !index.entries.is_sorted_by(|a, b| (&a.path, a.stage) < (&b.path, b.stage)) {
@@ -123,7 +128,7 @@ impl GitIndex {
             let content = bytes.take(size).ok_or(DAMAGED)?;
             match name {
                 b"TREE" => index.trees = cached_tree(&mut Bytes { rest: content }, id_bytes, 0),
-                b"link" => return Err("it is a split index (`core.splitIndex`), which is not supported"),
+                b"link" => return Err(SPLIT),
                 _ => {}
             }
         }
@@ -185,7 +190,8 @@ fn read_entry(
         id,
         stat: IndexStat { changed, modified, inode, size },
         stage: (flags >> 12 & 3) as u8,
-        is_assumed: flags & 0x8000 != 0 || more & 0x4000 != 0,
+        is_assumed: flags & 0x8000 != 0,
+        is_skipped: more & 0x4000 != 0,
         is_intended: more & 0x2000 != 0,
     })
 }

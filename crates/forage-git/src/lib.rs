@@ -3,10 +3,10 @@
 //! [`Repository`] provides the information of `git log --name-only`: commits with their messages and parents,
 //! and the files in which two trees differ. [`Repository::changes`] provides that of `git diff --name-status
 //! -M` and `git status`, and [`Repository::history`] that of `git log -S`, `-G` and `-- PATH`. This crate
-//! executes nothing, and reads no configuration except for the upstream of a branch and `core.fileMode`. It
-//! opens every file beneath the root, so files outside of it, for example the repository of a linked
-//! worktree, are not accessible. We limit sizes, depths and numbers ([`limits`]), because a pack may contain
-//! anything.
+//! executes nothing, and reads no configuration except for a few settings of `.git/config`, such as the
+//! upstream of a branch and `core.fileMode`. It opens every file beneath the root, so files outside of it, for
+//! example the repository of a linked worktree, are not accessible. We limit sizes, depths and numbers
+//! ([`limits`]), because a pack may contain anything.
 //!
 //! ```no_run
 //! use forage_base::Stop;
@@ -42,6 +42,7 @@ mod refs;
 mod renames;
 mod repository;
 mod revision;
+mod substitutes;
 mod tree;
 
 pub use changes::{ChangeKind, ChangeSet, Comparison, FileChange, FileVersion, StoredEntry};

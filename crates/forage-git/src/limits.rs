@@ -82,8 +82,8 @@ pub const LOOSE_NAMES: usize = 65_536;
 /// Maximum number of steps of a revision, such as `^2`.
 pub const REVISION_STEPS: usize = 64;
 
-/// Maximum number of tags of tags on the way to a commit.
-pub const TAGS: usize = 8;
+/// Maximum number of tags of tags on the way to a commit. Git has no limit.
+pub const TAGS: usize = 64;
 
 /// Maximum size in bytes of a repository's `config` file.
 pub const CONFIG_BYTES: usize = 1 << 20;
@@ -102,6 +102,12 @@ pub const CHANGED_FILES: usize = 200_000;
 
 /// Maximum number of directories that we read to compare two trees.
 pub const COMPARED_TREES: usize = 100_000;
+
+/// Maximum number of objects that one reference each replaces (`git replace`).
+pub const REPLACED_OBJECTS: usize = 65_536;
+
+/// Maximum number of objects on the way from a replaced one to the one that is read. Git also follows five.
+pub const REPLACEMENTS: usize = 6;
 
 /// Maximum number of commits that we read to find a common ancestor.
 pub const MERGE_BASE_COMMITS: usize = 200_000;

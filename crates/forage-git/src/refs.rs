@@ -1,5 +1,7 @@
 //! Reads references.
 
+use std::collections::BTreeMap;
+
 use forage_fs::{OpenError, RelPath, Root};
 
 use crate::error::HistoryError;
@@ -32,6 +34,34 @@ pub(crate) fn branch(root: &Root, git: &RelPath) -> Result<Option<Vec<u8>>, Hist
         Some(RefValue::Name(name)) => Ok(Some(name)),
         _ => Ok(None),
     }
+}
+
+/// Reads the references that name a replaced object. Their values are the objects to read in place of it.
+pub(crate) fn replacements(root: &Root, git: &RelPath) -> BTreeMap<ObjectId, ObjectId> {
+    let list = read_small(root, &git.join(b"packed-refs"), limits::REFS_BYTES).unwrap_or_default();
+    let mut found = replacements_in(&list);
+    // As in git, a file of its own takes precedence over the list.
+    let directory = path(git, b"refs/replace");
+    for name in root.names(&directory, limits::REPLACED_OBJECTS).unwrap_or_default() {
+        if let Some(id) = ObjectId::from_hex(&name)
+            && let Ok(Some(value)) = read(root, git, &[&b"refs/replace/"[..], &name].concat())
+        {
+            found.insert(id, value);
+        }
+    }
+    found
+}
+
+/// Finds the lines `ID refs/replace/ID` in a list.
+fn replacements_in(list: &[u8]) -> BTreeMap<ObjectId, ObjectId> {
+    const REPLACE: &[u8] = b" refs/replace/";
+    let pair = |at: usize| {
+        let start = list[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let name = list[at + REPLACE.len()..].split(|&byte| byte == b'\n').next()?;
+        Some((ObjectId::from_hex(name)?, ObjectId::from_hex(&list[start..at])?))
+    };
+    // Nearly all lists have none, so we must not look at each line.
+    memchr::memmem::find_iter(list, REPLACE).filter_map(pair).collect()
 }
 
 /// The content of a reference.
@@ -106,6 +136,18 @@ mod tests {
         3333333333333333333333333333333333333333 refs/tags/v1\n\
         ^4444444444444444444444444444444444444444\n";
 
+    const REPLACED: &str = "1111111111111111111111111111111111111111 refs/heads/main\n\
+        2222222222222222222222222222222222222222 refs/replace/3333333333333333333333333333333333333333\n\
+        4444444444444444444444444444444444444444 refs/replace/short\n";
+
+    #[test]
+    fn packed_replacements_are_found() {
+        let found = replacements_in(REPLACED.as_bytes());
+        let found: Vec<[u8; 2]> =
+            found.iter().map(|(id, value)| [id.as_bytes()[0], value.as_bytes()[0]]).collect();
+        assert_eq!(found, [[0x33, 0x22]]);
+    }
+
     #[test]
     fn a_packed_reference_is_found_by_its_whole_name() {
         let found = |name: &str| find(LIST.as_bytes(), name.as_bytes()).map(|id| id.as_bytes()[0]);
@@ -116,7 +158,8 @@ mod tests {
 
     #[test]
     fn fuzz_any_list_has_a_reference_or_not() {
-        forage_fuzz::target!(&forage_fuzz::seeds([LIST]), |list| {
+        forage_fuzz::target!(&forage_fuzz::seeds([LIST, REPLACED]), |list| {
+            assert!(replacements_in(list).len() <= list.len() / 80);
             if let Some(id) = find(list, b"refs/heads/main") {
                 let hex = id.to_string();
                 assert!(String::from_utf8_lossy(list).to_lowercase().contains(&hex));

@@ -17,6 +17,7 @@ use crate::inflate::{Inflater, inflate};
 use crate::limits;
 use crate::pack::{ObjectKind, Pack, PackedKind};
 use crate::refs;
+use crate::substitutes::Substitutes;
 use crate::tree::{TreeEntries, TreeEntryKind, below, differences};
 
 /// An object with its type.
@@ -30,7 +31,7 @@ type PackPlace = (usize, u64);
 pub struct HistoryState {
     /// The commit that is checked out.
     pub head: ObjectId,
-    /// A hash of the commits at which a shallow clone ends.
+    /// A hash of the commits at which a shallow clone ends, and of replaced objects.
     pub ends: u64,
 }
 
@@ -42,12 +43,15 @@ pub struct Repository {
     head: ObjectId,
     stop: Stop,
     packs: Vec<Pack>,
+    /// False if there are other packs, which were not opened.
+    has_all_packs: bool,
     /// A hash of the names of the packs.
     names: u64,
     /// The pack in which the last object was found.
     last: usize,
     /// The commits of a shallow clone whose parents are missing.
     shallow: BTreeSet<ObjectId>,
+    substitutes: Substitutes,
     /// True if some objects may be in another repository.
     is_shared: bool,
     inflater: Inflater,
@@ -74,7 +78,7 @@ pub(crate) fn read_small(root: &Root, path: &RelPath, max: usize) -> Result<Vec<
 }
 
 impl Repository {
-    /// Reads the state that determines the history of a root. This opens two or three small files.
+    /// Reads the state that determines the history of a root. This opens a few small files.
     ///
     /// # Errors
     ///
@@ -82,7 +86,7 @@ impl Repository {
     pub fn state_of(root: &Root) -> Result<HistoryState, HistoryError> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
-        Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
+        Ok(HistoryState { head, ends: ends(&shallow(root, &git)?, &Substitutes::read(root, &git)) })
     }
 
     /// Computes a hash of the names of the packs. As long as it is unchanged, an object that was in no pack
@@ -107,8 +111,9 @@ impl Repository {
         let objects = git.join(b"objects");
         let directory = objects.join(b"pack");
         let names = pack_names(root, &directory)?;
-        let packs = packs(root, &directory, &names, head.as_bytes().len());
+        let (packs, has_all_packs) = packs(root, &directory, &names, head.as_bytes().len());
         let shallow = shallow(root, &git)?;
+        let substitutes = Substitutes::read(root, &git);
         let is_shared = root.locate(&objects.join(b"info").join(b"alternates")).is_ok();
         Ok(Self {
             root: Arc::clone(root),
@@ -116,9 +121,11 @@ impl Repository {
             head,
             stop: stop.clone(),
             packs,
+            has_all_packs,
             names: hash_of(names.iter().map(Vec::as_slice)),
             last: 0,
             shallow,
+            substitutes,
             is_shared,
             inflater: Inflater::default(),
             kept: HashMap::new(),
@@ -136,7 +143,7 @@ impl Repository {
     /// The state of the history when the repository was opened.
     #[must_use]
     pub fn state(&self) -> HistoryState {
-        HistoryState { head: self.head, ends: hash_of(self.shallow.iter().map(ObjectId::as_bytes)) }
+        HistoryState { head: self.head, ends: ends(&self.shallow, &self.substitutes) }
     }
 
     /// The value of [`Repository::packs_of`] when the repository was opened.
@@ -153,6 +160,9 @@ impl Repository {
     pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
         let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
+        if let Some(parents) = self.substitutes.parents(id) {
+            commit.parents = parents.to_vec();
+        }
         let is_named_alike = |other: &ObjectId| other.as_bytes().len() == id.as_bytes().len();
         if !commit.parents.iter().all(is_named_alike) {
             return Err(ObjectError::Damaged(*id));
@@ -318,16 +328,21 @@ impl Repository {
         }
     }
 
-    /// Reads an object of any type.
+    /// Reads an object of any type. If it is replaced, this reads the replacement.
     pub(crate) fn any_object(&mut self, id: &ObjectId) -> Result<Object, ObjectError> {
         if self.stop.check().is_some() {
             return Err(ObjectError::Stopped);
         }
+        let id = &self.substitutes.object(id);
         let object = self.packed(id).and_then(|found| match found {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
         });
-        let missing = if self.is_shared { ObjectError::Shared(*id) } else { ObjectError::Missing(*id) };
+        let missing = match (self.is_shared, self.has_all_packs) {
+            (true, _) => ObjectError::Shared(*id),
+            (false, false) => ObjectError::Unopened(*id),
+            (false, true) => ObjectError::Missing(*id),
+        };
         object.map_err(|fault| fault.with_id(*id))?.ok_or(missing)
     }
 
@@ -457,6 +472,11 @@ fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, HistoryErro
     }
 }
 
+/// Computes a hash of everything but the newest commit that determines a history.
+fn ends(shallow: &BTreeSet<ObjectId>, substitutes: &Substitutes) -> u64 {
+    hash_of(shallow.iter().chain(substitutes.ids()).map(ObjectId::as_bytes))
+}
+
 /// Computes a hash of the names of objects or files, each with a terminator.
 fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = Hash64::default();
@@ -478,16 +498,19 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, HistoryE
     Ok(names)
 }
 
-/// Opens the packs with these names. A pack that was removed, is incomplete or can't be opened is skipped, so
-/// its objects are missing.
-fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
-    let count = names.iter().filter(|name| name.ends_with(b".idx")).count().clamp(1, limits::PACKS) as u64;
+/// Opens the packs with these names. The second value is false if there are too many, or if one was removed,
+/// is incomplete or can't be opened, so that its objects are missing.
+fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> (Vec<Pack>, bool) {
+    let stems: Vec<&[u8]> = names.iter().filter_map(|name| name.strip_suffix(b".idx")).collect();
     // The limit applies to all indexes together.
-    let kept = limits::KEPT_INDEX_BYTES / count;
-    let stems = names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS);
+    let kept = limits::KEPT_INDEX_BYTES / stems.len().clamp(1, limits::PACKS) as u64;
     let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
-    let files = stems.filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
-    files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect()
+    let files =
+        stems.iter().take(limits::PACKS).filter_map(|&stem| open(stem, b".idx").zip(open(stem, b".pack")));
+    let packs: Vec<Pack> =
+        files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect();
+    let is_whole = packs.len() == stems.len();
+    (packs, is_whole)
 }
 
 /// Parses the header `KIND SIZE\0` of a loose object. Returns its type and the offset of its content.

@@ -120,12 +120,16 @@ impl Repository {
         let upstream = upstream.filter(|name| refs::is_safe(name.as_bytes()));
         let found =
             upstream.and_then(|name| refs::read(self.root(), self.git(), name.as_bytes()).transpose());
-        found.transpose()?.ok_or(RevisionError::NoUpstream(branch))
+        // Without a branch, a commit is checked out.
+        let shown = if branch.is_empty() { "HEAD".to_owned() } else { branch };
+        found.transpose()?.ok_or(RevisionError::NoUpstream(shown))
     }
 
     /// Resolves a name: a whole id, a reference, the result of `git describe`, or the first digits of an id.
     fn named(&mut self, name: &str, shown: &str) -> Result<ObjectId, RevisionError> {
-        if let Some(id) = ObjectId::from_hex(name.as_bytes()) {
+        // 40 digits of a SHA-256 id are only its beginning.
+        let id = ObjectId::from_hex(name.as_bytes());
+        if let Some(id) = id.filter(|id| id.as_bytes().len() == self.id_bytes()) {
             return Ok(id);
         }
         if !name.is_empty() && refs::is_safe(name.as_bytes()) {

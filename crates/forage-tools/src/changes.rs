@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{FileSet, Globs, RelPath, Root, WalkOptions};
-use forage_git::{ChangeKind, ChangeSet, Comparison, HistoryError, ObjectError, Repository, RevisionError};
+use forage_git::{
+    ChangeKind, ChangeSet, Comparison, FileMode, HistoryError, ObjectError, Repository, RevisionError,
+};
 
 use crate::error::ToolError;
 use crate::limits;
@@ -31,6 +33,10 @@ pub(crate) fn change_word(kind: ChangeKind) -> &'static str {
 pub struct ChangedFiles {
     /// The changed files that still exist, under their current paths.
     pub files: Arc<FileSet>,
+    /// Number of files that two commits differ in and that the working tree does not have.
+    absent: usize,
+    /// Number of changed submodules. Their files belong to other repositories.
+    submodules: usize,
     pub(crate) set: ChangeSet,
     /// The range or revision as the caller wrote it.
     pub(crate) range: String,
@@ -54,10 +60,19 @@ impl ChangedFiles {
             RevisionError::Object(ObjectError::Stopped) if stop.is_cancelled() => ToolError::Cancelled,
             error => refused(clip(&error.to_string(), limits::NOTE_BYTES)),
         })?;
-        let existing = set.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
-        let path = |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).ok();
-        let files = existing.filter_map(|file| path(&file.path)).collect();
-        Ok(Self { files: Arc::new(files), set, range: range.trim().to_owned() })
+        let (mut files, mut absent, mut submodules) = (Vec::new(), 0, 0);
+        for file in set.files.iter().filter(|file| file.kind != ChangeKind::Deleted) {
+            let Ok(path) = RelPath::from_bytes(&file.path, &RelPath::root()) else { continue };
+            if file.after.is_some_and(|version| version.mode == FileMode::Submodule) {
+                submodules += 1;
+            } else if set.after.is_some() && !exists(root, &path) {
+                absent += 1;
+            } else {
+                files.push(path);
+            }
+        }
+        let files = Arc::new(files.into_iter().collect());
+        Ok(Self { files, absent, submodules, set, range: range.trim().to_owned() })
     }
 
     /// Narrows a walk to these files. Since ignore rules do not apply to tracked files, ignored and hidden
@@ -89,15 +104,34 @@ impl ChangedFiles {
             1 => "1 changed file was deleted, so it was not searched".to_owned(),
             _ => format!("{} were deleted, so they were not searched", count(deleted as u64, "changed file")),
         });
-        deleted.into_iter().chain(self.incomplete()).collect()
+        let absent = (self.absent > 0).then(|| match self.absent {
+            1 => "1 changed file is not in the working tree, so it was not searched".to_owned(),
+            all => format!(
+                "{} are not in the working tree, so they were not searched",
+                count(all as u64, "changed file")
+            ),
+        });
+        let submodules = (self.submodules > 0).then(|| {
+            let submodules = count(self.submodules as u64, "changed submodule");
+            format!("not searched, because it is another repository: {submodules}")
+        });
+        deleted.into_iter().chain(absent).chain(submodules).chain(self.incomplete()).collect()
     }
 
     /// Describes the limits that cut the change set.
     pub(crate) fn incomplete(&self) -> impl Iterator<Item = String> {
-        let renames = (!self.set.has_all_renames)
-            .then(|| "too many files were added and deleted to find all renames of edited files".to_owned());
+        let renames = (!self.set.has_all_renames).then(|| {
+            "too many or too large files were added and deleted to find all renames of edited files"
+                .to_owned()
+        });
         let untracked = (!self.set.has_all_untracked)
             .then(|| "there are more untracked files than are listed".to_owned());
         renames.into_iter().chain(untracked)
     }
+}
+
+/// Returns true if the working tree has an entry at this path.
+fn exists(root: &Root, path: &RelPath) -> bool {
+    let names = path.parent().and_then(|directory| root.look_into(&directory).ok());
+    names.is_some_and(|names| !matches!(names.status(path.file_name()), Ok(None)))
 }

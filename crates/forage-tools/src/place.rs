@@ -15,7 +15,7 @@ use crate::arguments::{escaped, split};
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::names::ToolNames;
-use crate::revision::Revision;
+use crate::revision::{Revision, RevisionEntry};
 use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 
@@ -53,6 +53,11 @@ impl Call {
     }
 
     fn place_below_roots(&self, text: &str) -> Result<PathTarget, ToolError> {
+        if self.leaves_directory_of_revision(text)
+            && let Some(target) = self.revision_target(text)
+        {
+            return target;
+        }
         let first = self.roots.find(text);
         // With any other error, e.g. a missing permission, the path does exist.
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {
@@ -91,9 +96,8 @@ impl Call {
                 return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::new(root, path) });
             }
         }
-        if let Some(found) = self.revision(text) {
-            let (root, path, revision) = found?;
-            return Ok(PathTarget { revision: Some(revision), ..PathTarget::new(root, path) });
+        if let Some(target) = self.revision_target(text) {
+            return target;
         }
         if let Some((directory, globs)) = without_globs(text.trim())
             && Globs::new(&[globs]).is_ok()
@@ -107,6 +111,41 @@ impl Call {
         }
         let (root, path) = first?;
         Ok(PathTarget::new(root, path))
+    }
+
+    /// Resolves `REV:path` or `ref:REV`. Lines may follow the path of a file, as in `REV:path:12`.
+    fn revision_target(&self, text: &str) -> Option<Result<PathTarget, ToolError>> {
+        let (root, path, revision) = match self.revision(text)? {
+            Ok(place) => place,
+            Err(error) => return Some(Err(error)),
+        };
+        let is_file =
+            |path: &RelPath| matches!(revision.entry(&root, path, &self.stop), Ok(RevisionEntry::File(_)));
+        let bare = std::str::from_utf8(path.as_bytes()).ok().and_then(without_lines);
+        let bare = bare.and_then(|(bare, lines)| {
+            Some((RelPath::from_bytes(bare.as_bytes(), &RelPath::root()).ok()?, lines))
+        });
+        let (path, lines, note) = match bare {
+            Some((bare, lines)) if !is_file(&path) && is_file(&bare) => {
+                let shown = clip(&revision.shown(&bare.display()), crate::limits::NOTE_BYTES);
+                let note = sanitize_line(&format!("the path was read as {shown}")).into_owned();
+                (bare, lines, Some(note))
+            }
+            _ => (path, None, None),
+        };
+        Some(Ok(PathTarget { lines, note, revision: Some(revision), ..PathTarget::new(root, path) }))
+    }
+
+    /// Returns true for a path of a revision such as `main:src/../lib`. As a path of the working tree, `..` would
+    /// remove the revision with the directory.
+    #[must_use]
+    pub fn leaves_directory_of_revision(&self, text: &str) -> bool {
+        let Some((first, rest)) = text.trim().split_once('/') else { return false };
+        let is_there = || {
+            let first = RelPath::from_bytes(first.as_bytes(), &RelPath::root());
+            first.is_ok_and(|first| self.roots.main().locate(&first).is_ok())
+        };
+        first.contains(':') && rest.split('/').any(|name| name == "..") && !is_there()
     }
 
     /// Resolves a root's name followed by a path in that root. The name is the last component of the root's

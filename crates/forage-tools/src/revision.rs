@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{OpenError, RelPath, Root, SkipReason};
-use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, StoredEntry};
+use forage_fs::{OpenError, RelPath, Root, SkipReason, display_path};
+use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry};
 use forage_search::{ReadStored, StoredTexts};
 
 use crate::call::Call;
@@ -49,11 +49,16 @@ impl Call {
             None if is_meant => (rest, ""),
             None => return None,
         };
-        // A single letter is a Windows drive.
-        if name.is_empty() || !is_meant && name.len() == 1 {
+        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
+        if name.is_empty() && is_meant {
+            let problem =
+                format!("`{REF}` has no revision; give one, as in `{REF}main` or `{REF}HEAD~3:src`");
+            return Some(Err(refused(problem)));
+        }
+        // On Windows, a single letter is a drive.
+        if !is_meant && (name.is_empty() || cfg!(windows) && name.len() == 1) {
             return None;
         }
-        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
         let root = Arc::clone(self.roots.main());
         let mut repository = match Repository::open(&root, &self.stop) {
             Ok(repository) => repository,
@@ -68,11 +73,24 @@ impl Call {
         let id = match repository.resolve(name) {
             Ok(id) => id,
             // Without the prefix, the text may be a path with a colon.
-            Err(error) => return is_meant.then(|| Err(refused(error.to_string()))),
+            Err(error) => {
+                let is_revision =
+                    is_meant || is_of_a_revision(&error, name) && is_like_a_revision(&root, name, path);
+                return is_revision.then(|| Err(refused(error.to_string())));
+            }
         };
         let path = RelPath::parse(if path.is_empty() { "." } else { path }, &RelPath::root());
         let path = path.map_err(|error| refused(error.to_string()));
         Some(path.map(|path| (root, path, Revision { id, name: name.to_owned() })))
+    }
+}
+
+/// Returns true for an error that only a revision can have, not a path with a colon.
+fn is_of_a_revision(error: &RevisionError, name: &str) -> bool {
+    match error {
+        RevisionError::Unknown(_) | RevisionError::Malformed(_) => name.contains(['~', '^']),
+        RevisionError::NoCommit(_) | RevisionError::Unreadable(_) => false,
+        _ => true,
     }
 }
 
@@ -110,13 +128,28 @@ impl Revision {
         if let Some(rule) = root.secrets().denies(path) {
             return Err(OpenError::Secret { path: shown(), rule: rule.to_owned() }.into());
         }
-        match self.open(root, stop)?.entry(&self.id, path.as_bytes()).map_err(unread)? {
+        let refused = |problem: String| Err(ToolError::argument("path", problem));
+        let mut repository = self.open(root, stop)?;
+        match repository.entry(&self.id, path.as_bytes()).map_err(unread)? {
             Some(StoredEntry::Directory) => Ok(RevisionEntry::Directory),
             Some(StoredEntry::File(FileMode::Regular | FileMode::Executable, id)) => {
                 Ok(RevisionEntry::File(id))
             }
-            Some(StoredEntry::File(..)) => Err(OpenError::NotRegular { path: shown() }.into()),
-            None => Err(OpenError::NotFound { path: shown() }.into()),
+            Some(StoredEntry::File(FileMode::Symlink, id)) => {
+                let target = repository.blob(&id).map_err(unread)?;
+                let target = clip(&display_path(&target), limits::QUOTED_BYTES);
+                refused(format!("{} is a symbolic link to {target}; name the file that it leads to", shown()))
+            }
+            Some(StoredEntry::File(FileMode::Submodule, _)) => {
+                refused(format!("{} is a submodule, so its files are in another repository", shown()))
+            }
+            None => match submodule_above(&mut repository, &self.id, path) {
+                Some(module) => {
+                    let module = self.shown(&module.display());
+                    refused(format!("{module} is a submodule, so its files are in another repository"))
+                }
+                None => Err(OpenError::NotFound { path: shown() }.into()),
+            },
         }
     }
 
@@ -137,28 +170,58 @@ impl Revision {
         start: &RelPath,
         stop: &Stop,
     ) -> Result<Arc<RevisionTexts>, ToolError> {
-        let files = match self.entry(root, start, stop)? {
-            RevisionEntry::File(id) => vec![(start.clone(), id)],
-            RevisionEntry::Directory => {
-                let files = self.open(root, stop)?.files_below(&self.id, start.as_bytes()).map_err(unread)?;
-                let path = |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).ok();
-                let mut files: Vec<(RelPath, ObjectId)> = files
-                    .into_iter()
-                    .filter(|file| file.1.is_regular())
-                    .filter_map(|file| Some((path(&file.0)?, file.2)))
-                    .collect();
-                files.sort();
-                files
-            }
-        };
-        let (paths, ids) = files.into_iter().unzip();
-        Ok(Arc::new(RevisionTexts { root: Arc::clone(root), paths, ids }))
+        Ok(Arc::new(RevisionTexts::new(root, self.stored(root, start, stop)?)))
+    }
+
+    /// Lists the same files as [`Revision::texts`], and the links and submodules there, in path order.
+    pub(crate) fn listing(
+        &self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        stop: &Stop,
+    ) -> Result<(Arc<RevisionTexts>, Vec<OtherEntry>), ToolError> {
+        let stored = self.stored(root, start, stop)?;
+        let mut repository = self.open(root, stop)?;
+        let mut others = Vec::new();
+        for (path, mode, id) in stored.iter().filter(|file| !file.1.is_regular()) {
+            // A partial clone may lack the content of a link.
+            let mut target = || repository.blob(id).map(|target| display_path(&target).into_owned());
+            let target = (*mode == FileMode::Symlink).then(|| target().unwrap_or_default());
+            others.push(OtherEntry { path: path.clone(), target });
+        }
+        Ok((Arc::new(RevisionTexts::new(root, stored)), others))
+    }
+
+    /// Lists the entries below a directory, or the file at a path, in path order.
+    fn stored(&self, root: &Arc<Root>, start: &RelPath, stop: &Stop) -> Result<Vec<StoredFile>, ToolError> {
+        if let RevisionEntry::File(id) = self.entry(root, start, stop)? {
+            return Ok(vec![(start.clone(), FileMode::Regular, id)]);
+        }
+        let files = self.open(root, stop)?.files_below(&self.id, start.as_bytes()).map_err(unread)?;
+        let path = |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).ok();
+        let mut files: Vec<StoredFile> =
+            files.into_iter().filter_map(|(name, mode, id)| Some((path(&name)?, mode, id))).collect();
+        files.sort();
+        Ok(files)
     }
 
     fn open(&self, root: &Arc<Root>, stop: &Stop) -> Result<Repository, ToolError> {
         let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
         Repository::open(root, stop).map_err(|error| refused(error.to_string()))
     }
+}
+
+/// Finds the submodule of a commit that a path leads into.
+pub(crate) fn submodule_above(
+    repository: &mut Repository,
+    commit: &ObjectId,
+    path: &RelPath,
+) -> Option<RelPath> {
+    let mut above = std::iter::successors(path.parent(), RelPath::parent);
+    above.find(|above| {
+        let entry = repository.entry(commit, above.as_bytes());
+        matches!(entry, Ok(Some(StoredEntry::File(FileMode::Submodule, _))))
+    })
 }
 
 /// The files of another revision, for a caller that prints their lines itself.
@@ -204,11 +267,29 @@ fn unread(error: ObjectError) -> ToolError {
     ToolError::argument("path", error.to_string())
 }
 
+/// A file of a revision: its path, its mode and its content.
+type StoredFile = (RelPath, FileMode, ObjectId);
+
+/// A link or a submodule of a revision.
+pub(crate) struct OtherEntry {
+    pub(crate) path: RelPath,
+    /// The target of a link; `None` for a submodule.
+    pub(crate) target: Option<String>,
+}
+
 /// The regular files of a revision.
 pub(crate) struct RevisionTexts {
     root: Arc<Root>,
     paths: Vec<RelPath>,
     ids: Vec<ObjectId>,
+}
+
+impl RevisionTexts {
+    fn new(root: &Arc<Root>, files: Vec<StoredFile>) -> Self {
+        let files = files.into_iter().filter(|file| file.1.is_regular());
+        let (paths, ids) = files.map(|(path, _, id)| (path, id)).unzip();
+        Self { root: Arc::clone(root), paths, ids }
+    }
 }
 
 impl fmt::Debug for RevisionTexts {

@@ -107,7 +107,7 @@ impl<'a> ListPlan<'a> {
         }
         let budget = Arc::new(RuleBudget::new(stop));
         let mut warnings = Vec::new();
-        let mut rules = IgnoreRules::none(root.inside_git());
+        let mut rules = IgnoreRules::none(root.inside_git(), options.only_git_rules);
         let mut held = Rules::above(&rules);
         // The walk itself does not list the directories from the root down to the start, so we must read
         // their rules here.
@@ -145,7 +145,7 @@ impl<'a> ListPlan<'a> {
             budget: Arc::clone(budget),
             start: RelPath::root(),
             start_work: ListStart { is_directory: true, real: None },
-            rules: Rules::above(&IgnoreRules::none(root.inside_git())),
+            rules: Rules::above(&IgnoreRules::none(root.inside_git(), options.only_git_rules)),
             warnings: Vec::new(),
             recorder: None,
             kept_open: Arc::default(),

@@ -60,7 +60,7 @@ impl Rules {
         let mut next = Some(self);
         let mut above = loop {
             match next {
-                None => break IgnoreRules::none(root.inside_git()),
+                None => break IgnoreRules::none(root.inside_git(), false),
                 Some(rules) => match rules.compiled.get() {
                     Some(compiled) => break Arc::clone(compiled),
                     None => waiting.push(rules),

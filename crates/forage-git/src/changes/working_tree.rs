@@ -15,6 +15,7 @@ use crate::error::{ObjectError, RevisionError};
 use crate::id::ObjectId;
 use crate::index_file::{CachedTree, GitIndex, IndexEntry, IndexStat};
 use crate::limits;
+use crate::refs;
 use crate::repository::{Repository, read_small};
 use crate::tree::{FileMode, TreeEntryKind};
 
@@ -27,6 +28,8 @@ struct IndexComparison<'a> {
     /// The time of the index. A file that is not older may have changed since.
     written: (u32, u32),
     records_modes: bool,
+    /// True if the working tree has only some of the files.
+    is_sparse: bool,
     id_bytes: usize,
 }
 
@@ -35,9 +38,16 @@ impl Repository {
     pub(super) fn compare_working_tree(&mut self, tree: ObjectId) -> Result<Found, RevisionError> {
         let (index, written) = self.index()?;
         let root = Arc::clone(self.root());
-        let records_modes = GitConfig::read(&root, self.git()).records_modes();
-        let reading = IndexComparison { root: &root, written, records_modes, id_bytes: self.id_bytes() };
-        let now = reading.versions(&index, self);
+        let config = GitConfig::read(&root, self.git());
+        let reading = IndexComparison {
+            root: &root,
+            written,
+            records_modes: config.records_modes(),
+            is_sparse: config.is_sparse(),
+            id_bytes: self.id_bytes(),
+        };
+        let mut now = reading.versions(&index, self);
+        self.undo_conversions(&index, &mut now, &config);
         if self.stop().check().is_some() {
             return Err(ObjectError::Stopped.into());
         }
@@ -96,7 +106,7 @@ impl Repository {
             self.for_each_file(entry.id, start, &mut |_, _| true, &mut |path, version| {
                 let kind = TreeEntryKind::File(version.mode);
                 let id = version.id.unwrap_or(entry.id);
-                entries.push(IndexEntry { path, kind, id, is_assumed: true, ..entry.clone() });
+                entries.push(IndexEntry { path, kind, id, is_skipped: true, ..entry.clone() });
             })?;
         }
         entries.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
@@ -151,7 +161,8 @@ impl Repository {
 
     /// Finds the files that are neither in the index nor ignored. The second value is true if these are all.
     fn untracked(&mut self, index: &GitIndex) -> Result<(Vec<FileChange>, bool), RevisionError> {
-        let options = WalkOptions { hidden: true, all_entries: true, ..WalkOptions::default() };
+        let options =
+            WalkOptions { hidden: true, all_entries: true, only_git_rules: true, ..WalkOptions::default() };
         let mut found: Vec<(RelPath, EntryKind)> = Vec::new();
         let root = Arc::clone(self.root());
         let report = walk(
@@ -227,6 +238,21 @@ fn is_nested(root: &Root, path: &RelPath, known: &mut HashMap<RelPath, bool>) ->
     nested
 }
 
+/// Finds the commit that is checked out in a submodule. Returns `None` if the submodule has no repository
+/// below the root. We do not look for uncommitted changes in it.
+fn submodule_commit(root: &Root, path: &[u8], id_bytes: usize) -> Option<ObjectId> {
+    let path = RelPath::from_bytes(path, &RelPath::root()).ok()?;
+    let link = path.join(b".git");
+    let git = match root.locate(&link).ok()? {
+        (git, true) => git,
+        (file, false) => {
+            let text = read_small(root, &file, limits::PATH_BYTES).ok()?;
+            RelPath::from_bytes(text.strip_prefix(b"gitdir: ")?.trim_ascii_end(), &path).ok()?
+        }
+    };
+    refs::head(root, &git).ok().filter(|commit| commit.as_bytes().len() == id_bytes)
+}
+
 /// Truncates a time to the size of the fields in the index.
 fn cut((seconds, nanoseconds): (i64, u32)) -> (u32, u32) {
     (seconds as u32, nanoseconds)
@@ -264,13 +290,18 @@ impl IndexComparison<'_> {
     fn version(&self, entry: &IndexEntry, names: Option<&Names<'_>>) -> Option<FileVersion> {
         let mode = entry.mode()?;
         let of_index = Some(FileVersion { mode, id: Some(entry.id) });
-        // A submodule is another repository, so we must not look at it.
-        if entry.is_assumed || mode == FileMode::Submodule {
+        // As in git, a skipped file that is there after all counts only in a sparse checkout.
+        if entry.is_assumed || entry.is_skipped && !self.is_sparse {
             return of_index;
         }
-        let names = names?;
         let name = &entry.path[entry.path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1)..];
-        let status = names.status(name).ok()??;
+        let Some((names, status)) = names.and_then(|names| Some((names, names.status(name).ok()??))) else {
+            return of_index.filter(|_| entry.is_skipped);
+        };
+        if mode == FileMode::Submodule && status.kind == Some(EntryKind::Directory) {
+            let commit = submodule_commit(self.root, &entry.path, self.id_bytes);
+            return Some(FileVersion { mode, id: Some(commit.unwrap_or(entry.id)) });
+        }
         let is_same = self.is_same(entry, &status);
         // If the repository does not record this permission, the mode of the index stays.
         let is_executable = match self.records_modes {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use forage_base::{Stop, map_in_threads};
 use forage_fuzz::peers;
-use forage_git::{ChangeKind, Comparison, FileChange, Repository, RevisionError};
+use forage_git::{ChangeKind, Comparison, FileChange, Repository, RevisionError, limits};
 use tempfile::TempDir;
 
 use super::{commit, git, root, write};
@@ -289,6 +289,28 @@ fn changes_equal_those_of_git() {
     }
 }
 
+/// Regression test: an untracked file was missing if a rule for searches, which git does not know, excludes
+/// it.
+#[test]
+fn untracked_files_follow_only_the_rules_of_git() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, ".gitignore", "*.log\n");
+    write(at, ".ignore", "a.txt\n!a.log\n");
+    write(at, "below/.rgignore", "*\n");
+    commit(at, "First");
+    for path in ["a.txt", "a.log", "below/b.txt"] {
+        write(at, path, "new\n");
+    }
+    let untracked = git(at, &["ls-files", "-o", "--exclude-standard"]);
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let found = repository.changes(&Comparison::parse("HEAD")).unwrap().files;
+    let found: Vec<String> = found.iter().map(|file| String::from_utf8(file.path.clone()).unwrap()).collect();
+    assert_eq!(found, untracked.lines().collect::<Vec<_>>());
+    assert_eq!(found, ["a.txt", "below/b.txt"]);
+}
+
 #[test]
 fn changes_of_files_with_conflicts() {
     let directory = tempfile::tempdir().unwrap();
@@ -308,6 +330,25 @@ fn changes_of_files_with_conflicts() {
     assert_eq!(of_kind(&found.files, false), BTreeSet::from([('U', None, None, "a".to_owned())]));
 }
 
+/// Regression test: a branch of this name was compared as if it were `HEAD`.
+#[test]
+fn branch_called_worktree_is_a_revision() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a", "one\n");
+    commit(at, "First");
+    let files = |range: &str| {
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        of_kind(&repository.changes(&Comparison::parse(range)).unwrap().files, false)
+    };
+    git(at, &["branch", "worktree"]);
+    write(at, "a", "two\n");
+    commit(at, "Second");
+    assert_eq!(files("worktree"), BTreeSet::from([('M', None, None, "a".to_owned())]));
+    assert_eq!(files("working tree"), BTreeSet::new());
+}
+
 #[test]
 fn changes_leave_nested_repositories_and_submodules_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -321,6 +362,117 @@ fn changes_leave_nested_repositories_and_submodules_out() {
     write(&nested, "src/b", "two\n");
     let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
     assert_eq!(repository.changes(&Comparison::parse("HEAD")).unwrap().files, []);
+}
+
+/// Compares the changes since the last commit with git, and returns their letters.
+fn letters_of_changes(at: &Path) -> String {
+    let expected = printed(&git(at, &["diff", "--name-status", "-M", "-z", "HEAD"]));
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let found = repository.changes(&Comparison::parse("HEAD")).unwrap();
+    assert_eq!(of_kind(&found.files, false), expected);
+    expected.iter().map(|line| line.0).collect()
+}
+
+/// Regression test: another commit of a submodule was no change, nor was a missing submodule.
+#[test]
+fn changes_name_submodules_at_another_commit() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let module = at.join("module");
+    git(at, &["init", "-q", "-b", "main"]);
+    fs::create_dir(&module).unwrap();
+    git(&module, &["init", "-q", "-b", "main"]);
+    for text in ["one\n", "two\n"] {
+        write(&module, "b", text);
+        commit(&module, "Below");
+    }
+    write(at, "a", "one\n");
+    commit(at, "First");
+    assert_eq!(letters_of_changes(at), "");
+    git(&module, &["checkout", "-q", "HEAD~1"]);
+    assert_eq!(letters_of_changes(at), "M");
+    // This is where `git submodule` keeps the repository.
+    fs::create_dir_all(at.join(".git/modules")).unwrap();
+    fs::rename(module.join(".git"), at.join(".git/modules/module")).unwrap();
+    fs::write(module.join(".git"), "gitdir: ../.git/modules/module\n").unwrap();
+    assert_eq!(letters_of_changes(at), "M");
+    fs::remove_dir_all(&module).unwrap();
+    assert_eq!(letters_of_changes(at), "D");
+    // A submodule that is not checked out has an empty directory.
+    fs::create_dir(&module).unwrap();
+    assert_eq!(letters_of_changes(at), "");
+}
+
+/// Regression test: a file that git checks out with other line ends was changed as soon as it was written
+/// again.
+#[test]
+fn conversions_of_line_ends_are_no_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, ".gitattributes", "*.bat text eol=crlf\n*.txt text=auto\n*.bin -text\n");
+    write(at, "sub/.gitattributes", "*.txt -text\n");
+    let paths = ["a.bat", "b.txt", "c.bin", "d.rs", "sub/e.txt", "sub/f.bat"];
+    paths.iter().for_each(|path| write(at, path, "one\ntwo\n"));
+    commit(at, "First");
+    let write_all = |text: &str| paths.iter().for_each(|path| write(at, path, text));
+    // As an editor on Windows writes them.
+    write_all("one\r\ntwo\r\n");
+    assert_eq!(letters_of_changes(at), "MMM");
+    git(at, &["config", "core.autocrlf", "input"]);
+    assert_eq!(letters_of_changes(at), "MM");
+    write(at, ".git/info/attributes", "a.bat -text\n");
+    assert_eq!(letters_of_changes(at), "MMM");
+    write_all("one\r\nthree\r\n");
+    assert_eq!(letters_of_changes(at), "MMMMMM");
+}
+
+/// Git LFS keeps the content elsewhere, and stores its hash and its size.
+#[test]
+fn large_files_are_those_of_their_pointers() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+    let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 6\n");
+    write(at, ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    write(at, "large.bin", &pointer);
+    write(at, "other.txt", &pointer);
+    commit(at, "First");
+    let changed = || {
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        repository.changes(&Comparison::parse("HEAD")).unwrap().files.len()
+    };
+    write(at, "large.bin", "hello\n");
+    assert_eq!(changed(), 0);
+    write(at, "other.txt", "hello\n");
+    assert_eq!(changed(), 1);
+    write(at, "large.bin", "other\n");
+    assert_eq!(changed(), 2);
+}
+
+/// Regression test: in a sparse checkout, a file that is there in spite of its patterns was not compared.
+#[test]
+fn skipped_files_count_in_a_sparse_checkout() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a/x", "one\n");
+    write(at, "b/x", "one\n");
+    commit(at, "First");
+    git(at, &["update-index", "--skip-worktree", "b/x"]);
+    write(at, "b/x", "other\n");
+    assert_eq!(letters_of_changes(at), "");
+    git(at, &["update-index", "--no-skip-worktree", "b/x"]);
+    git(at, &["checkout", "-q", "b/x"]);
+    for index in ["--no-sparse-index", "--sparse-index"] {
+        git(at, &["sparse-checkout", "set", index, "a"]);
+        assert!(!at.join("b/x").exists());
+        assert_eq!(letters_of_changes(at), "", "{index}");
+        write(at, "b/x", "other\n");
+        assert_eq!(letters_of_changes(at), "M", "{index}");
+        fs::remove_dir_all(at.join("b")).unwrap();
+    }
 }
 
 #[test]
@@ -350,6 +502,70 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("HEAD^{tree}"), RevisionError::Unsupported("HEAD^{tree}".to_owned()));
     assert_eq!(refused("config"), RevisionError::Unknown("config".to_owned()));
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
+    git(clone, &["checkout", "-q", "--detach"]);
+    assert_eq!(refused("@{u}"), RevisionError::NoUpstream("HEAD".to_owned()));
+}
+
+/// 40 digits of a SHA-256 id are its beginning, and a tag may name a tag that names a tag, and so on.
+#[test]
+fn revisions_of_many_digits_and_tags_are_resolved() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main", "--object-format", "sha256"]);
+    commit(at, "First");
+    let id = git(at, &["rev-parse", "HEAD"]);
+    let id = id.trim();
+    git(at, &["tag", "-a", "-m", "tag", "v0", "HEAD"]);
+    for number in 1..12 {
+        git(at, &["tag", "-a", "-m", "tag", &format!("v{number}"), &format!("v{}", number - 1)]);
+    }
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    for name in [id, &id[..40], &id[..39], &id[..63], "v0", "v11"] {
+        assert_eq!(repository.resolve(name).map(|id| id.to_string()), Ok(id.to_owned()), "{name}");
+    }
+}
+
+/// Regression test: a renamed file that is too large to be compared was added and deleted, without a note.
+#[test]
+fn renames_of_large_edited_files_are_unknown() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let text = "a line of a large file\n".repeat(limits::OBJECT_BYTES / 20);
+    write(at, "large.txt", &text);
+    commit(at, "First");
+    git(at, &["mv", "large.txt", "same.txt"]);
+    commit(at, "Same content");
+    git(at, &["mv", "same.txt", "edited.txt"]);
+    write(at, "edited.txt", &format!("{text}edited\n"));
+    commit(at, "Edited content");
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let mut changes = |range: &str| {
+        let found = repository.changes(&Comparison::parse(range)).unwrap();
+        (found.files.iter().map(|file| file.kind.letter()).collect::<String>(), found.has_all_renames)
+    };
+    assert_eq!(changes("HEAD~2..HEAD~1"), ("R".to_owned(), true));
+    assert_eq!(changes("HEAD~1..HEAD"), ("AD".to_owned(), false));
+}
+
+/// Regression test: a split index was called damaged if it replaces an entry of the shared one.
+#[test]
+fn split_index_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a", "one\n");
+    write(at, "b", "one\n");
+    commit(at, "First");
+    git(at, &["config", "splitIndex.maxPercentChange", "100"]);
+    git(at, &["update-index", "--split-index"]);
+    for text in ["one\n", "two\n"] {
+        write(at, "a", text);
+        git(at, &["add", "a"]);
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        let error = repository.changes(&Comparison::parse("HEAD")).unwrap_err().to_string();
+        assert!(error.contains("it is a split index"), "{error}");
+    }
 }
 
 /// A partial clone may lack the older version of a file.

@@ -1,6 +1,6 @@
 //! Compares histories with the output of `git log`, on random ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
@@ -237,6 +237,33 @@ fn pages(repository: &mut Repository, query: &HistoryQuery<'_>, page: usize) -> 
     }
 }
 
+/// A commit and its files, as `git log --name-status` prints them.
+type CommitFiles = (String, BTreeSet<String>);
+
+/// Parses the output of `git log --format=%H --name-status`, without the similarity of renamed files.
+fn with_files(log: &str) -> Vec<CommitFiles> {
+    let mut commits: Vec<CommitFiles> = Vec::new();
+    for line in log.lines().filter(|line| !line.is_empty()) {
+        match line.split_once('\t') {
+            Some((letter, paths)) => {
+                commits.last_mut().unwrap().1.insert(format!("{}\t{paths}", &letter[..1]));
+            }
+            None => commits.push((line.to_owned(), BTreeSet::new())),
+        }
+    }
+    commits
+}
+
+fn shown_files(commit: &HistoryCommit) -> CommitFiles {
+    let text = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
+    let line = |file: &HistoryFile| {
+        let change = &file.change;
+        let old = change.old_path.as_ref().map(|old| format!("{}\t", text(old))).unwrap_or_default();
+        format!("{}\t{old}{}", change.kind.letter(), text(&change.path))
+    };
+    (commit.id.to_string(), commit.files.iter().map(line).collect())
+}
+
 /// Asks some random questions about a history, and returns how many commits they found.
 fn assert_same_history(at: &Path, seed: u64) -> usize {
     let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
@@ -254,15 +281,15 @@ fn assert_same_history(at: &Path, seed: u64) -> usize {
             1 => (HistoryFilter::Lines(&find), format!("-G{pattern}")),
             _ => (HistoryFilter::All, "--no-merges".to_owned()),
         };
-        let mut arguments = vec!["log", "--format=%H", &option, "--"];
+        let head = ["-c", "core.quotePath=false", "log", "--format=%H", "--name-status", "-M"];
+        let mut arguments = [&head[..], &[option.as_str(), "--"]].concat();
         arguments.extend(paths.iter().map(String::as_str));
-        let expected = git(at, &arguments);
+        let expected = with_files(&git(at, &arguments));
         let paths: Vec<Vec<u8>> = paths.iter().map(|path| path.clone().into_bytes()).collect();
         let from = repository.head();
         let query = HistoryQuery { from, paths: &paths, filter, skip: 0, max_lines: 100 };
         let found = pages(&mut repository, &query, 1 + random.below(5));
-        let mut shown = String::new();
-        found.iter().for_each(|commit| writeln!(shown, "{}", commit.id).unwrap());
+        let shown: Vec<CommitFiles> = found.iter().map(shown_files).collect();
         assert_eq!(shown, expected, "{seed} {arguments:?}");
         let lines =
             |file: &HistoryFile| file.lines.iter().map(|line| (file.clone(), *line)).collect::<Vec<_>>();

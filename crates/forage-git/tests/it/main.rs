@@ -14,7 +14,7 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_fuzz::peers;
-use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError};
+use forage_git::{HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry, limits};
 use tempfile::TempDir;
 
 #[cfg(unix)]
@@ -180,6 +180,53 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
     assert_eq!(repository.resolve("HEAD^9"), Err(RevisionError::Unknown("HEAD^9".to_owned())));
 }
 
+/// Regression test: replacements were ignored without a warning.
+#[test]
+fn replaced_objects_are_read_as_git_reads_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    for number in 0..5 {
+        write(at, "a.txt", &format!("text {number}\n"));
+        commit(at, &format!("Change {number}"));
+    }
+    let state = || Repository::state_of(&root(at)).unwrap();
+    let seen = || {
+        let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+        assert_eq!(repository.state(), state());
+        let (mut next, mut subjects) = (Some(repository.head()), Vec::new());
+        while let Some(id) = next {
+            let commit = repository.commit(&id).unwrap();
+            subjects.push(commit.message.trim_end().to_owned());
+            next = commit.parents.first().copied();
+        }
+        let found = repository.entry(&repository.head(), b"a.txt").unwrap();
+        let Some(StoredEntry::File(_, id)) = found else { panic!("{found:?}") };
+        (subjects, String::from_utf8(repository.blob(&id).unwrap().to_vec()).unwrap())
+    };
+    let expected = || {
+        let log = git(at, &["log", "--first-parent", "--format=%s"]);
+        (log.lines().map(str::to_owned).collect::<Vec<_>>(), git(at, &["show", "HEAD:a.txt"]))
+    };
+    let (plain, old_state) = (expected(), state());
+    assert_eq!((seen(), plain.0.len()), (plain.clone(), 5));
+    git(at, &["replace", "--graft", "HEAD~2"]);
+    assert_eq!((seen(), expected().0.len()), (expected(), 3));
+    assert_ne!(state(), old_state);
+    write(at, "other.txt", "replaced\n");
+    let other = git(at, &["hash-object", "-w", "other.txt"]);
+    git(at, &["pack-refs", "--all"]);
+    git(at, &["replace", "HEAD:a.txt", other.trim()]);
+    assert_eq!(seen(), expected());
+    assert_eq!((expected().0.len(), expected().1.as_str()), (3, "replaced\n"));
+    git(at, &["config", "core.useReplaceRefs", "false"]);
+    assert_eq!(seen(), plain);
+    let head = git(at, &["rev-parse", "HEAD", "HEAD~3"]);
+    fs::create_dir_all(at.join(".git/info")).unwrap();
+    fs::write(at.join(".git/info/grafts"), head.trim().replace('\n', " ") + "\n").unwrap();
+    assert_eq!((seen(), expected().0.len()), (expected(), 3));
+}
+
 /// The objects of a shared clone are outside of the root. The error must say so.
 #[test]
 fn shared_clone_names_its_missing_objects() {
@@ -192,6 +239,21 @@ fn shared_clone_names_its_missing_objects() {
     // The advice of the message.
     git(clone.path(), &["repack", "-q", "-a", "-d"]);
     assert!(open().commit(&head).is_ok());
+}
+
+/// Regression test: an object of a pack over the limit was said to be missing.
+#[test]
+fn objects_of_further_packs_are_not_called_missing() {
+    let directory = repository("sha1");
+    let at = directory.path();
+    git(at, &["repack", "-q", "-a", "-d"]);
+    let open = || Repository::open(&root(at), &Stop::never()).unwrap();
+    let head = open().head();
+    assert!(open().commit(&head).is_ok());
+    for number in 0..limits::PACKS {
+        fs::write(at.join(".git/objects/pack").join(format!("a{number:02}.idx")), "").unwrap();
+    }
+    assert_eq!(open().commit(&head), Err(ObjectError::Unopened(head)));
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::multi_root::RootScope;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
-use crate::revision::is_like_a_revision;
+use crate::revision::{is_like_a_revision, submodule_above};
 use crate::sanitize::without_hidden;
 use crate::text::{absolute, clip, clip_line, count, grouped, quoted};
 use crate::tool::{Tool, ToolSpec};
@@ -97,6 +97,12 @@ pub struct HistoryResponse {
     pub continued: bool,
     #[serde(skip)]
     is_plain_text: bool,
+    /// True if no commit has the path.
+    #[serde(skip)]
+    lacks_path: bool,
+    /// True if no page follows, although commits that can't be read may be missing.
+    #[serde(skip)]
+    is_last: bool,
     #[serde(skip)]
     pages: HistoryPages,
 }
@@ -255,9 +261,34 @@ impl Tool for SearchHistory {
     }
 
     fn run(call: &Call, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let search = HistoryCall::new(call, request)?;
-        search.run()
+        let target = call.place(request.path.as_deref())?.without_globs(&call.workspace.names)?;
+        let stop = call.stop.within(call.limits.timeout);
+        if let Some(literal) = literal_path(call, &request, &target) {
+            let literal = PathTarget::new(Arc::clone(&target.root), literal);
+            let found = HistoryCall::new(call, request.clone(), literal, &stop).and_then(HistoryCall::run);
+            match found {
+                // If a cursor fits, the first page has been about this path too.
+                Ok(outcome) if !outcome.response.lacks_path || request.cursor.is_some() => {
+                    return Ok(outcome);
+                }
+                Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        HistoryCall::new(call, request, target, &stop)?.run()
     }
+}
+
+/// Returns the path as it is written, if the working tree does not have it and a part of it was read as the
+/// path. A directory that is gone may have the name of the project, and the history must not be that of all
+/// files then.
+fn literal_path(call: &Call, request: &HistoryRequest, target: &PathTarget) -> Option<RelPath> {
+    if target.note.is_none() || target.lines.is_some() || target.revision.is_some() {
+        return None;
+    }
+    let (root, path) = call.roots.find(request.path.as_deref()?).ok()?;
+    let is_part = target.path.is_root() || path.as_bytes().ends_with(target.path.as_bytes());
+    (is_part && path != target.path && Arc::ptr_eq(&root, &target.root)).then_some(path)
 }
 
 /// A call, with its checked arguments.
@@ -293,7 +324,12 @@ struct HistoryPage<'a> {
 }
 
 impl<'a> HistoryCall<'a> {
-    fn new(call: &'a Call, mut request: HistoryRequest) -> Result<Self, ToolError> {
+    fn new(
+        call: &'a Call,
+        mut request: HistoryRequest,
+        target: PathTarget,
+        stop: &Stop,
+    ) -> Result<Self, ToolError> {
         let mut clamp = Clamp::new(&call.workspace.names, SearchHistory::NAME);
         let max = clamp.number(
             "max_results",
@@ -307,9 +343,7 @@ impl<'a> HistoryCall<'a> {
         if request.pattern.is_some() && request.symbol.is_some() {
             return Err(ToolError::argument("symbol", "give a pattern or a symbol, not both"));
         }
-        let PathTarget { root, path, note, revision, .. } =
-            call.place(request.path.as_deref())?.without_globs(&call.workspace.names)?;
-        let stop = call.stop.within(call.limits.timeout);
+        let PathTarget { root, path, note, revision, .. } = target;
         let shown_path = match &revision {
             Some(revision) => revision.shown(&path.display()),
             None => path.display().into_owned(),
@@ -338,7 +372,7 @@ impl<'a> HistoryCall<'a> {
             max,
             skip,
             begun,
-            stop,
+            stop: stop.clone(),
             warnings,
         })
     }
@@ -370,9 +404,9 @@ impl<'a> HistoryCall<'a> {
             outcome.truncated_by = Some(Limit::TextBytes);
         }
         if too_slow > 0 {
-            let versions = count(too_slow, "version");
             outcome.warnings.push(format!(
-                "{versions} of files were not searched completely: the pattern takes too many steps there"
+                "{} not searched completely: the pattern takes too many steps there",
+                versions_were(too_slow)
             ));
         }
         Ok(outcome)
@@ -463,6 +497,16 @@ impl<'a> HistoryCall<'a> {
         is_meant.then(|| format!("there is no branch, tag or commit {}", quoted(name)))
     }
 
+    /// Describes a path that no commit has.
+    fn no_path(&self) -> String {
+        let mut repository = self.open(&self.stop).ok();
+        let module = repository.as_mut().and_then(|it| submodule_above(it, &self.pages.from, &self.path));
+        let of_module = module.map(|module| {
+            format!("; {} is a submodule, so its history is in another repository", module.display())
+        });
+        format!("no commit has {}{}", self.shown_path, of_module.unwrap_or_default())
+    }
+
     fn unread(&self, error: ObjectError) -> ToolError {
         match error {
             ObjectError::Stopped if self.call.stop.is_cancelled() => ToolError::Cancelled,
@@ -476,11 +520,12 @@ impl<'a> HistoryCall<'a> {
         report: &HistoryReport,
         hidden: RedactionReport,
     ) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let is_whole = report.end == HistoryEnd::Whole && report.broken == 0;
+        let is_last = report.end == HistoryEnd::Whole;
+        let is_whole = is_last && report.broken == 0;
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
-        let no_path = (is_whole && is_of_path && !report.has_paths)
-            .then(|| format!("no commit has {}", self.shown_path));
+        let lacks_path = is_whole && is_of_path && !report.has_paths;
+        let no_path = lacks_path.then(|| self.no_path());
         if let Some((no_path, problem)) = no_path.as_ref().zip(self.no_revision()) {
             return Err(ToolError::argument("path", format!("{no_path}, and {problem}")));
         }
@@ -496,6 +541,8 @@ impl<'a> HistoryCall<'a> {
                 complete: is_whole,
                 continued: self.skip > 0 || self.begun > 0,
                 is_plain_text: fixed_strings == Some(true),
+                lacks_path,
+                is_last,
                 pages: self.pages,
             },
             found,
@@ -506,7 +553,9 @@ impl<'a> HistoryCall<'a> {
             HistoryEnd::Stopped => self.stop.check().map(Limit::from),
             HistoryEnd::Limit => Some(Limit::Entries),
         };
-        if !is_whole {
+        // A commit that can't be read ends its line of the history on every page, so a cursor would lead back
+        // here.
+        if !is_last {
             // A call without the time to get back to a commit that was begun must not skip its rest.
             let begun = if report.looked == self.skip { self.begun } else { 0 };
             outcome.next_cursor = Some(self.pages.cursor(report.looked, begun));
@@ -636,6 +685,14 @@ fn may_have_definition(symbol: &str) -> impl Fn(&[u8]) -> bool {
     }
 }
 
+/// Begins a note about versions of files.
+fn versions_were(versions: u64) -> String {
+    match versions {
+        1 => "1 version of a file was".to_owned(),
+        _ => format!("{} of files were", count(versions, "version")),
+    }
+}
+
 /// Describes what the search could not see.
 fn unseen(report: &HistoryReport) -> Vec<String> {
     let mut notes = Vec::new();
@@ -668,8 +725,8 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
         notes.push(format!("{commits} of the history can't be read, so it is not complete"));
     }
     if report.unread > 0 {
-        let versions = count(report.unread, "version");
-        notes.push(format!("{versions} of files were not searched: too large, or not in the repository"));
+        let versions = versions_were(report.unread);
+        notes.push(format!("{versions} not searched: too large, or not in the repository"));
     }
     if let Some(first) = report.secret.first() {
         let more = match report.secret.len() {
@@ -681,7 +738,9 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
     }
     if report.without_renames > 0 {
         let commits = count(report.without_renames, "commit");
-        notes.push(format!("{commits} changed too many files to find all renames of edited files"));
+        notes.push(format!(
+            "{commits} changed too many or too large files to find all renames of edited files"
+        ));
     }
     notes
 }

@@ -80,6 +80,26 @@ fn changed_files_are_searched_as_they_are_now() {
     assert!(text.contains("no file has changed (`HEAD`)"), "{text}");
 }
 
+/// Regression test: files of a range that the working tree lacks were left out without a note.
+#[test]
+fn changed_files_that_are_not_there_are_counted() {
+    let tree = repository();
+    git(&tree, &["add", "-A"]);
+    let module = format!("160000,{},module", "1".repeat(40));
+    git(&tree, &["update-index", "--add", "--cacheinfo", &module]);
+    git(&tree, &["commit", "-q", "-m", "Module"]);
+    git(&tree, &["mv", "src/one.rs", "src/renamed.rs"]);
+    git(&tree, &["commit", "-q", "-m", "Rename"]);
+    let workspace = tree.workspace();
+    let text = |request: Value| answer(&workspace, "grep_search", request).text;
+    let absent = "1 changed file is not in the working tree, so it was not searched";
+    let module = "not searched, because it is another repository: 1 changed submodule";
+    let found = text(json!({ "pattern": "needle", "changed": "HEAD~2..HEAD~1" }));
+    assert!(found.contains(absent) && found.contains(module) && !found.contains("renamed.rs"), "{found}");
+    let found = text(json!({ "pattern": "needle", "changed": "HEAD~1..HEAD" }));
+    assert!(!found.contains(absent) && !found.contains(module) && found.contains("renamed.rs"), "{found}");
+}
+
 #[test]
 fn a_change_set_names_its_definitions_and_companions() {
     let tree = repository();
@@ -96,6 +116,22 @@ fn a_change_set_names_its_definitions_and_companions() {
         below.starts_with("1 file changed in src (`main...`):\nM src/two.rs\n    changed: fn two 1-3\n"),
         "{below}"
     );
+}
+
+/// Regression test: a file that was moved out of a directory was no change of it.
+#[test]
+fn files_moved_out_of_a_directory_have_changed_there() {
+    let tree = repository();
+    git(&tree, &["mv", "src/two.rs", "docs/two.rs"]);
+    git(&tree, &["commit", "-q", "-m", "Move"]);
+    let workspace = tree.workspace();
+    for path in ["src", "docs"] {
+        let request = json!({ "path": path, "changed": "HEAD~1..HEAD" });
+        let text = answer(&workspace, "list_directory", request).text;
+        let expected =
+            format!("1 file changed in {path} (`HEAD~1..HEAD`):\nR docs/two.rs (was src/two.rs)\n");
+        assert!(text.starts_with(&expected), "{text}");
+    }
 }
 
 #[test]
@@ -178,6 +214,9 @@ fn files_of_another_revision_are_read_and_listed() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(read(json!({ "path": "HEAD:src/one.rs#old" })).contains("fn old() {}"));
+    let text = read(json!({ "path": "HEAD:src/one.rs:5" }));
+    assert!(text.contains("fn old() {}") && !text.contains("needle"), "{text}");
+    assert!(text.contains("the path was read as HEAD:src/one.rs"), "{text}");
     assert!(read(json!({ "path": "HEAD:src/one.rs", "outline": true })).contains("fn old"));
     let listed = files(&workspace, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
     assert_eq!(listed, ["HEAD:gone.rs", "HEAD:src/one.rs", "HEAD:src/two.rs"]);
@@ -202,6 +241,75 @@ fn files_of_another_revision_are_read_and_listed() {
         let error = call(&workspace, tool, request).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Regression test: `..` removed the revision with the directory after it, so the working tree was read.
+#[test]
+#[cfg(unix)]
+fn revision_of_a_path_with_a_step_up_is_kept() {
+    let tree = repository();
+    let workspace = tree.workspace();
+    tree.write("docs/one.md", "Not committed.\n");
+    for path in ["HEAD:src/../docs/one.md", "ref:HEAD:src/../docs/one.md"] {
+        let text = answer(&workspace, "read_file", json!({ "path": path })).text;
+        assert!(text.contains("Needle 2.") && !text.contains("Not committed."), "{text}");
+    }
+    // This is a path of the working tree.
+    tree.write("HEAD:src/a.md", "Here.\n");
+    let text = answer(&workspace, "read_file", json!({ "path": "HEAD:src/../docs/one.md" })).text;
+    assert!(text.contains("Not committed."), "{text}");
+}
+
+/// Regression test: a revision that can't be resolved was reported as a path that does not exist.
+#[test]
+fn problem_of_a_revision_is_not_a_missing_path() {
+    let tree = repository();
+    git(&tree, &["branch", "v"]);
+    let workspace = tree.workspace();
+    for (path, expected) in [
+        ("HEAD~99:src/one.rs", "there is no branch, tag or commit `HEAD~99`"),
+        ("HEAD@{1}:src/one.rs", "`HEAD@{1}` has a form that is not supported"),
+        ("0123456789012345678901234567890123456789:src/one.rs", "does not have the object 0123"),
+        ("ref:", "`ref:` has no revision; give one, as in `ref:main`"),
+        ("ref::/Change", "`ref:` has no revision"),
+        ("nowhere:src/one.rs", "nowhere:src/one.rs does not exist"),
+    ] {
+        let error = call(&workspace, "read_file", json!({ "path": path })).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    if cfg!(unix) {
+        let text = answer(&workspace, "read_file", json!({ "path": "v:src/two.rs" })).text;
+        assert!(text.contains("needle(2)"), "{text}");
+    }
+}
+
+/// Regression test: a listing left them out, and reading one spoke of a pipe, a socket or a device.
+#[test]
+#[cfg(unix)]
+fn links_and_submodules_of_another_revision_are_named() {
+    let tree = repository();
+    tree.link("src", "linked");
+    git(&tree, &["add", "-A"]);
+    let module = format!("160000,{},module", "1".repeat(40));
+    git(&tree, &["update-index", "--add", "--cacheinfo", &module]);
+    git(&tree, &["commit", "-q", "-m", "Link and module"]);
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "list_directory", json!({ "path": "ref:HEAD" })).text;
+    assert!(text.contains("linked -> src\n") && text.contains("module/ (a submodule)\n"), "{text}");
+    for (path, expected) in [
+        ("HEAD:linked", "HEAD:linked is a symbolic link to src; name the file that it leads to"),
+        ("HEAD:module", "HEAD:module is a submodule, so its files are in another repository"),
+        ("HEAD:module/src/a.rs", "HEAD:module is a submodule, so its files are in another repository"),
+    ] {
+        for tool in ["read_file", "list_directory"] {
+            let error = call(&workspace, tool, json!({ "path": path })).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+    let text = answer(&workspace, "search_history", json!({ "path": "module/src/a.rs" })).text;
+    let expected =
+        "no commit has module/src/a.rs; module is a submodule, so its history is in another repository";
+    assert!(text.contains(expected), "{text}");
 }
 
 /// Regression test: definitions of such a file were parsed without any limit at another revision.

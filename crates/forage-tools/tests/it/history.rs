@@ -275,6 +275,61 @@ fn history_pages_go_on_after_new_commits() {
     }
 }
 
+/// Regression test: a directory that is gone and has the name of the project was read as the whole project.
+#[test]
+fn history_of_a_gone_path_called_like_the_project() {
+    let tree = Tree::new();
+    tree.write("root/a.rs", "fn a() {}\n");
+    tree.commit("First");
+    std::fs::remove_dir_all(tree.root().join("root")).unwrap();
+    tree.write("a.rs", "fn a() {}\n");
+    tree.commit("Move");
+    tree.write("a.rs", "fn a() {\n    b();\n}\n");
+    tree.write("src/c.rs", "fn c() {}\n");
+    tree.commit("Edit");
+    let workspace = tree.workspace();
+    for path in ["root", "root/a.rs"] {
+        let mut request = json!({"path": path, "max_results": 1});
+        let first = answer(&workspace, "search_history", request.clone()).records().clone();
+        assert_eq!(subjects(&first), ["Move"], "{path}");
+        request["cursor"] = first["next_cursor"].clone();
+        let next = answer(&workspace, "search_history", request).records().clone();
+        assert_eq!(
+            (subjects(&next), &next["next_cursor"]),
+            (vec!["First".to_owned()], &Value::Null),
+            "{path}"
+        );
+    }
+    // No commit has these paths, so they begin with the name of the project.
+    for request in [json!({"path": "root/src/c.rs"}), json!({"path": "root/a.rs", "symbol": "a"})] {
+        let found = answer(&workspace, "search_history", request);
+        assert_eq!(subjects(found.records())[0], "Edit");
+        assert!(found.text.contains("the path was read as "), "{}", found.text);
+    }
+}
+
+/// A history that ends at a commit that can't be read has no further page. A cursor would lead back to it for
+/// ever.
+#[test]
+fn history_of_a_damaged_repository_has_a_last_page() {
+    let tree = repository_of(6);
+    let id = log(&tree, &["-1", "--format=%H", "HEAD~3"]).remove(0);
+    std::fs::remove_file(tree.root().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let mut request = json!({"path": "src", "max_results": 1});
+    let first = answer(&tree.workspace(), "search_history", request.clone());
+    assert_eq!(subjects(first.records()), ["Change 5"]);
+    request["cursor"] = first.records()["next_cursor"].clone();
+    let last = answer(&tree.workspace(), "search_history", request);
+    assert_eq!(subjects(last.records()), ["Change 4"]);
+    assert_eq!((&last.records()["next_cursor"], &last.records()["complete"]), (&Value::Null, &json!(false)));
+    assert!(last.text.starts_with("1 more commit changed src (newest first):\n"), "{}", last.text);
+    assert!(
+        last.text.contains("1 commit of the history can't be read, so it is not complete"),
+        "{}",
+        last.text
+    );
+}
+
 #[test]
 fn history_shows_the_line_of_a_submodule() {
     let tree = Tree::new();

@@ -317,7 +317,7 @@ impl<'a> LineSearch<'a> {
         let exists = |place: &(Arc<Root>, RelPath)| place.0.locate(&place.1).is_ok();
         let found = find(self.call, named);
         if names_revision(named)
-            && !found.as_ref().is_ok_and(exists)
+            && (!found.as_ref().is_ok_and(exists) || self.call.leaves_directory_of_revision(named))
             && let Some(files) = RevisionFiles::named(self.call, named)
         {
             let call = self.call;
@@ -390,9 +390,7 @@ impl<'a> LineSearch<'a> {
             }
             let shown = PathBuf::from(files.shown(&path));
             if arguments.files {
-                self.has_match = true;
-                let end = if arguments.null { '\0' } else { '\n' };
-                self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
+                self.list_stored(&shown);
                 continue;
             }
             match read(number) {
@@ -408,6 +406,15 @@ impl<'a> LineSearch<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Prints the name of a file of another revision.
+    fn list_stored(&mut self, shown: &Path) {
+        self.has_match = true;
+        let end = if self.style.arguments.null { '\0' } else { '\n' };
+        if !self.style.quiet {
+            self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
+        }
     }
 
     /// Searches a file of another revision.

@@ -764,3 +764,17 @@ fn uses_of_another_revision_are_refused_by_option() {
     let run = committed().run(&["grep", "--uses", "needle", "HEAD:"]);
     assert!(run.status == 2 && run.stderr.contains("`--uses`: uses are found only"), "{run:?}");
 }
+
+/// Regression test: `..` removed the revision with the directory after it, and `-q` listed a file.
+#[test]
+#[cfg(unix)]
+fn paths_of_another_revision_may_step_up() {
+    let project = committed();
+    project.write("src/a.rs", "fn edited() {}\n");
+    let run = project.run(&["grep", "-c", "needle|edited", "HEAD:vendor/../src"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "HEAD:src/a.rs:1\n"), "{run:?}");
+    assert_eq!(project.run(&["grep", "needle", "HEAD:vendor/../src"]).status, 0);
+    assert_eq!(project.run(&["grep", "edited", "HEAD:vendor/../src"]).status, 1);
+    let run = project.run(&["grep", "-q", "--files", "HEAD:"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{run:?}");
+}

@@ -106,7 +106,10 @@ pub(super) fn run(
     let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
     let files: Vec<FileChange> = std::mem::take(&mut changed.set.files);
     let place = |file: &FileChange| RelPath::from_bytes(&file.path, &RelPath::root()).ok();
-    let is_below = |file: &&FileChange| place(file).is_some_and(|path| path.starts_with(start));
+    let is_at =
+        |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).is_ok_and(|path| path.starts_with(start));
+    // A file that was moved out of the directory has changed there, too.
+    let is_below = |file: &&FileChange| is_at(&file.path) || file.old_path.as_deref().is_some_and(&is_at);
     let mut outcome = ToolOutcome::new(ListResponse::new(start), !files.is_empty());
     let mut listed = Vec::new();
     let mut unread = 0_u64;

@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
-use crate::revision::{Revision, RevisionTexts};
+use crate::revision::{OtherEntry, Revision, RevisionTexts};
 
 /// A listing at a revision.
 pub(super) struct RevisionList<'a> {
@@ -34,12 +34,14 @@ impl RevisionList<'_> {
     ) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let Self { root, start, revision, name, levels } = self;
         let stop = call.stop.within(call.limits.timeout);
-        let texts = revision.texts(root, start, &stop)?;
-        let all = texts.paths();
+        let (texts, others) = revision.listing(root, start, &stop)?;
+        let files = texts.paths().iter().map(|path| (path.clone(), EntryKind::File));
+        let all: Vec<ListedFile> = files.chain(others.iter().map(OtherEntry::listed)).collect();
         let (mut entries, max) = match &name {
-            Some(name) => named(revision, all, (root, start), name)?,
-            None => (tree(revision, all, start, start.depth() + levels), limits::LIST_ENTRIES_READ),
+            Some(name) => named(revision, &all, (root, start), name)?,
+            None => (tree(revision, &all, start, start.depth() + levels), limits::LIST_ENTRIES_READ),
         };
+        describe(&mut entries, &others);
         let is_left_out = |it: &&ListEntry| name.is_none() && it.kind == "directory" && !it.is_entered;
         let not_entered = entries.iter().filter(is_left_out).count() as u64;
         let entry_count = entries.len() as u64;
@@ -66,8 +68,31 @@ impl RevisionList<'_> {
     }
 }
 
+/// The path of a file, link or submodule, and its kind.
+type ListedFile = (RelPath, EntryKind);
+
+impl OtherEntry {
+    /// As in the working tree, a submodule is a directory.
+    fn listed(&self) -> ListedFile {
+        let kind = if self.target.is_some() { EntryKind::Symlink } else { EntryKind::Directory };
+        (self.path.clone(), kind)
+    }
+}
+
+/// Adds the targets of links, and notes to submodules.
+fn describe(entries: &mut [ListEntry], others: &[OtherEntry]) {
+    for it in entries {
+        let Ok(number) = others.binary_search_by(|other| other.path.cmp(&it.place)) else { continue };
+        it.target.clone_from(&others[number].target);
+        if it.target.is_none() {
+            it.note = Some("a submodule".to_owned());
+            it.is_entered = true;
+        }
+    }
+}
+
 /// Lists the files down to the depth `deepest`, and the directories that contain files.
-fn tree(revision: &Revision, files: &[RelPath], start: &RelPath, deepest: usize) -> Vec<ListEntry> {
+fn tree(revision: &Revision, files: &[ListedFile], start: &RelPath, deepest: usize) -> Vec<ListEntry> {
     let mut entries: Vec<ListEntry> = with_directories(files, start)
         .filter(|(path, _)| path.depth() <= deepest)
         .map(|(path, kind)| entry(revision, &path, kind))
@@ -83,7 +108,7 @@ fn tree(revision: &Revision, files: &[RelPath], start: &RelPath, deepest: usize)
 /// to show.
 fn named(
     revision: &Revision,
-    files: &[RelPath],
+    files: &[ListedFile],
     (root, start): (&Root, &RelPath),
     name: &str,
 ) -> Result<(Vec<ListEntry>, usize), ToolError> {
@@ -100,9 +125,9 @@ fn named(
 }
 
 /// Returns the files, and then the directories below `start` that contain them.
-fn with_directories(files: &[RelPath], start: &RelPath) -> impl Iterator<Item = (RelPath, EntryKind)> {
+fn with_directories(files: &[ListedFile], start: &RelPath) -> impl Iterator<Item = ListedFile> {
     let mut directories: BTreeSet<RelPath> = BTreeSet::new();
-    for path in files {
+    for (path, _) in files {
         let mut above = path.parent();
         while let Some(directory) = above.filter(|directory| directory.depth() > start.depth()) {
             above = directory.parent();
@@ -111,8 +136,7 @@ fn with_directories(files: &[RelPath], start: &RelPath) -> impl Iterator<Item = 
             }
         }
     }
-    let files = files.iter().map(|path| (path.clone(), EntryKind::File));
-    files.chain(directories.into_iter().map(|path| (path, EntryKind::Directory)))
+    files.iter().cloned().chain(directories.into_iter().map(|path| (path, EntryKind::Directory)))
 }
 
 /// Adds the line counts of the first files, and notes to those without one.
@@ -126,6 +150,7 @@ fn add_lines(entries: &mut [ListEntry], texts: &RevisionTexts, stop: &Stop) {
                 DecodedText::Binary => it.note = Some("binary".to_owned()),
             },
             Err(SkipReason::Denied) => it.note = Some("may hold secrets".to_owned()),
+            Err(SkipReason::TooLarge) => it.note = Some("too large".to_owned()),
             Err(_) => it.note = Some("unreadable".to_owned()),
         }
     }

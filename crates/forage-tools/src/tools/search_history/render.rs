@@ -72,7 +72,7 @@ fn page(response: &HistoryResponse, notes: &[String], pieces: usize) -> String {
         text.push_str(&commit_text(commit, pieces));
         shown += 1;
     }
-    let is_last = response.complete && shown == response.commits.len();
+    let is_last = response.is_last && shown == response.commits.len();
     with_notes(headline(response, shown as u64, is_last) + &text, notes)
 }
 
@@ -133,7 +133,7 @@ fn no_results(response: &HistoryResponse) -> String {
     let relation = relation(response);
     let looked = count(response.looked_at, "commit");
     let back = response.looked_back_to.as_ref().map(|date| format!(", back to {date}")).unwrap_or_default();
-    let so_far = if response.complete { "" } else { " so far" };
+    let so_far = if response.is_last { "" } else { " so far" };
     let more = if response.continued { "No other commit" } else { "No commit" };
     format!("{more} {relation}{so_far} ({looked} looked at{back}).")
 }
