@@ -60,7 +60,7 @@ pub fn program(name: &str) -> PathBuf {
 /// Creates a command of git that runs in a directory, as a test author. It reads no configuration of the machine
 /// or its user, and a commit starts no maintenance, which would take as long as the commit.
 #[must_use]
-pub fn git(directory: &Path) -> Command {
+pub fn git(directory: impl AsRef<Path>) -> Command {
     let mut command = Command::new("git");
     command.current_dir(directory).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.envs([

@@ -249,10 +249,13 @@ impl Pattern {
         self.spans_lines
     }
 
-    /// Returns true for a code pattern that has a syntax error in each of its languages.
+    /// Returns the code pattern, or `None` for a regular expression or a text.
     #[must_use]
-    pub fn is_erroneous_code(&self) -> bool {
-        matches!(&self.matcher, PatternMatcher::Code(code) if code.has_error())
+    pub fn code(&self) -> Option<&CodePattern> {
+        match &self.matcher {
+            PatternMatcher::Code(code) => Some(code),
+            PatternMatcher::Regex(_) | PatternMatcher::Backtracking(_) => None,
+        }
     }
 
     /// Returns true if the pattern has look-around or backreferences, which take longer to match.

@@ -267,7 +267,9 @@ impl<'tree> Walk<'tree> {
         }
         let is_definition = self.found.len() > before;
         if kind.is_leading && !is_definition {
-            if is_first_in_line(self.text, node) {
+            if kind.is_comment && is_about_the_file(self.language, site) {
+                level.lead = None;
+            } else if is_first_in_line(self.text, node) {
                 let (column, is_extra) = (node.start_position().column, node.is_extra());
                 let new = LeadingTrivia { first_row: first, last_row: last, column, is_extra };
                 level.lead =
@@ -471,6 +473,26 @@ fn is_first_in_line(text: &str, node: Node<'_>) -> bool {
     let line = text.get(start - node.start_position().column.min(start)..start).unwrap_or_default();
     line.trim().is_empty()
 }
+
+/// Returns true if a comment is about the file or module that contains it, and not about the next definition:
+/// an interpreter line, an inner documentation comment, or one with a tag such as `@file`.
+fn is_about_the_file(language: &Language, site: Site<'_, '_>) -> bool {
+    let text = site.text_of(site.node);
+    if site.node.start_byte() == 0 && text.starts_with("#!") {
+        return true;
+    }
+    if language.row.inner_comments.iter().any(|start| text.starts_with(start)) {
+        return true;
+    }
+    let is_tag = |line: &str| {
+        let word = line.trim_start_matches([' ', '\t', '/', '*', '!']).split_whitespace().next();
+        word.is_some_and(|word| FILE_TAGS.contains(&word))
+    };
+    ["/**", "/*!"].iter().any(|start| text.starts_with(start)) && text.lines().any(is_tag)
+}
+
+/// Tags of JSDoc, TSDoc, PHPDoc and Doxygen that make a comment document its file.
+const FILE_TAGS: [&str; 5] = ["@file", "\\file", "@fileoverview", "@overview", "@packageDocumentation"];
 
 /// Ends each definition at its last line with text, because some nodes extend to the next token.
 fn trim_blank_ends(text: &str, definitions: &mut [Definition]) {

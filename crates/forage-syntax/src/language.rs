@@ -46,6 +46,8 @@ pub(crate) struct Row {
     /// Kinds of nodes that belong to the definition after them, just like comments, e.g. attributes,
     /// decorators and signatures. If such a kind also has a rule, it only leads when this rule finds no name.
     pub(crate) leading: &'static [&'static str],
+    /// Beginnings of comments that document the module around them, e.g. `//!`, and not the next definition.
+    pub(crate) inner_comments: &'static [&'static str],
     /// Kinds of nodes that wrap a definition and begin with it, e.g. `export`, `template <…>` and decorated
     /// definitions.
     pub(crate) wrappers: &'static [&'static str],
@@ -87,6 +89,7 @@ pub(crate) const BASE: Row = Row {
     load: || unreachable!("a row names its grammar"),
     rules: &[],
     leading: &[],
+    inner_comments: &[],
     wrappers: &[],
     local_scopes: &[],
     member_scopes: &[],

@@ -77,10 +77,12 @@ impl CodePattern {
         let mut chosen: Vec<SupportLang> = Vec::new();
         for name in languages {
             let language = name.parse().map_err(|_| CodePatternError::Language((*name).to_owned()))?;
-            chosen.push(language);
             // `typescript` stands for both grammars, and the extension of a file selects one.
-            if language == SupportLang::TypeScript {
-                chosen.push(SupportLang::Tsx);
+            let other = (language == SupportLang::TypeScript).then_some(SupportLang::Tsx);
+            for language in [Some(language), other].into_iter().flatten() {
+                if !chosen.contains(&language) {
+                    chosen.push(language);
+                }
             }
         }
         if chosen.is_empty() {
@@ -130,6 +132,12 @@ impl CodePattern {
     #[must_use]
     pub fn has_error(&self) -> bool {
         self.patterns.iter().all(|(_, pattern)| pattern.has_error())
+    }
+
+    /// Returns true if this pattern has a syntax error in the language of a path.
+    #[must_use]
+    pub fn has_error_in(&self, path: &str) -> bool {
+        self.for_path(path).is_some_and(|(_, pattern)| pattern.has_error())
     }
 
     /// Returns true if this pattern covers the language of a path, so that the file can match.

@@ -65,3 +65,36 @@ fn outlines_of_fixtures() -> Result<(), Box<dyn std::error::Error>> {
     assert!(failures.is_empty() && compared > 0, "{compared} compared\n{failures}");
     Ok(())
 }
+
+/// A comment about the file or module is no documentation of the definition on the next line.
+#[test]
+fn comments_about_the_file_document_no_definition() -> Result<(), Box<dyn std::error::Error>> {
+    for (name, text, expected) in [
+        ("rust", "//! About the module.\n//! More.\nfn first() {}\n", "fn first 3-3\n"),
+        ("rust", "//! About the module.\n/// About it.\nfn first() {}\n", "fn first 2/3-3\n"),
+        ("rust", "/*! About the module. */\nfn first() {}\n", "fn first 2-2\n"),
+        (
+            "rust",
+            "mod inner {\n    //! About the module.\n    fn first() {}\n}\n",
+            "mod inner 1-4\n  fn first 3-3\n",
+        ),
+        ("zig", "//! About the file.\nfn first() void {}\n", "fn first 2-2\n"),
+        ("bash", "#!/bin/sh\nfirst() {\n  :\n}\n", "function first 2-4\n"),
+        ("python", "#!/usr/bin/env python3\ndef first():\n    pass\n", "def first 2-3\n"),
+        ("javascript", "/**\n * @file Helpers.\n */\nfunction first() {}\n", "function first 4-4\n"),
+        (
+            "c",
+            "/** \\file\n * Helpers. */\n/** About it. */\nint first(void) { return 1; }\n",
+            "function first 3/4-4\n",
+        ),
+        // Controls: these comments are about the definition. In C++, `//!` begins documentation.
+        ("rust", "/// About it.\nfn first() {}\n", "fn first 1/2-2\n"),
+        ("bash", "# About it.\nfirst() {\n  :\n}\n", "function first 1/2-4\n"),
+        ("cpp", "//! About it.\nint first() { return 1; }\n", "function first 1/2-2\n"),
+        ("javascript", "/** Opens an @file. */\nfunction first() {}\n", "function first 1/2-2\n"),
+    ] {
+        let language = Language::for_name(name, "").ok_or_else(|| format!("no grammar for {name}"))?;
+        assert_eq!(outline(language, text)?, expected, "{name}: {text}");
+    }
+    Ok(())
+}

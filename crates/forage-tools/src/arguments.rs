@@ -145,10 +145,13 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
     let converted = match (wanted, &value) {
         ("integer", value) => integer_of(value).map(Value::from),
         ("boolean", value) => flag(value).map(Value::Bool),
-        ("string", Value::String(_)) => Some(value.clone()),
+        ("string", Value::String(text)) => match property["enum"].as_array() {
+            Some(choices) => return choice(tool, name, choices, text),
+            None => Some(value.clone()),
+        },
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         ("string", Value::Array(items)) => match items.as_slice() {
-            [item @ Value::String(_)] => Some(item.clone()),
+            [item @ Value::String(_)] => return convert(tool, name, property, item.clone()),
             // This argument takes several globs separated by commas, so we can join a list.
             items if name == "file_pattern" => {
                 let globs: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
@@ -171,8 +174,19 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
     converted.ok_or_else(|| wrong(&value))
 }
 
+/// Finds the value that a text names, in any case.
+fn choice(tool: &str, name: &str, choices: &[Value], text: &str) -> Result<Value, ToolError> {
+    let words = || choices.iter().filter_map(Value::as_str);
+    let named = words().find(|word| word.eq_ignore_ascii_case(text.trim()));
+    named.map(Value::from).ok_or_else(|| {
+        let words: Vec<String> = words().map(|word| format!("`{word}`")).collect();
+        let (words, text) = (words.join(", "), shown(&Value::from(text)));
+        ToolError::Request(format!("{tool}: `{name}` must be one of {words}, not {text}"))
+    })
+}
+
 /// Parses a whole number, which may be quoted or have the form `5.0`.
-fn integer_of(value: &Value) -> Option<i64> {
+pub(crate) fn integer_of(value: &Value) -> Option<i64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),

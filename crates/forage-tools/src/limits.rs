@@ -105,6 +105,10 @@ pub const OUTLINE_LARGEST_PART: usize = 3;
 /// Bytes that an outline may always take, even if the file is short.
 pub const OUTLINE_BYTES: usize = 1_500;
 
+/// Maximum names in one request for definitions. In a file with very many definitions, each name takes some
+/// 50 ms if it is missing.
+pub const SYMBOLS: usize = 100;
+
 /// Maximum definitions, or names, in an error about a symbol.
 pub const SYMBOL_PLACES: usize = 8;
 

@@ -44,6 +44,18 @@ pub trait Phrasing: Debug + Send + Sync {
         format!("repeat the call with cursor=\"{cursor}\"")
     }
 
+    /// Names the search that also reads ignored and hidden files. This is a template for
+    /// [`ToolNames::fill`].
+    fn search_of_all(&self) -> &'static str {
+        "{grep_search} with {grep_search.include_ignored}"
+    }
+
+    /// Names the search that enters directories of dependencies and caches, which other searches skip. This
+    /// is a template for [`ToolNames::fill`].
+    fn search_of_noise(&self) -> &'static str {
+        self.search_of_all()
+    }
+
     /// Returns the hint that follows an error message, including the separator. This is a template for
     /// [`ToolNames::fill`].
     fn hint(&self, hint: Hint) -> &'static str;
@@ -113,6 +125,17 @@ impl ToolNames {
     /// text.
     pub fn hint(&self, hint: Option<Hint>) -> String {
         hint.map(|hint| self.fill(self.phrasing.hint(hint))).unwrap_or_default()
+    }
+
+    /// Names the search that also reads ignored and hidden files. Returns `None` if it is not available.
+    pub(crate) fn search_of_all(&self) -> Option<String> {
+        self.has("grep_search").then(|| self.fill(self.phrasing.search_of_all()))
+    }
+
+    /// Names the search that enters directories of dependencies and caches. Returns `None` if it is not
+    /// available.
+    pub(crate) fn search_of_noise(&self) -> Option<String> {
+        self.has("grep_search").then(|| self.fill(self.phrasing.search_of_noise()))
     }
 
     /// Returns true if the tool with this original name is available.

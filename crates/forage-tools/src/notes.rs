@@ -43,7 +43,12 @@ fn not_searched<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<Strin
     } else if let Some(files) = searched {
         notes.push(format!("searched {}", count(files, "file")));
     }
-    notes.extend(noise::note(&outcome.noise_directories, &outcome.names.fill(outcome.included_by)));
+    let names = &outcome.names;
+    let how = match outcome.included_by {
+        Some(template) => names.fill(template),
+        None => names.search_of_noise().map(|search| format!("{search} searches them")).unwrap_or_default(),
+    };
+    notes.extend(noise::note(&outcome.noise_directories, &how));
     notes
 }
 

@@ -78,8 +78,8 @@ pub struct ToolOutcome<R> {
     pub skipped: Skipped,
     /// Names of skipped directories of dependencies and caches.
     pub noise_directories: Vec<String>,
-    /// How to include these directories, as a template for [`ToolNames::fill`].
-    pub included_by: &'static str,
+    /// How to include these directories, as a template for [`ToolNames::fill`]. `None` if the tool can't.
+    pub included_by: Option<&'static str>,
     /// Warnings about problems that did not end the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
@@ -106,7 +106,7 @@ impl<R> ToolOutcome<R> {
             found,
             skipped: Skipped::default(),
             noise_directories: Vec::new(),
-            included_by: "",
+            included_by: None,
             warnings: Vec::new(),
             truncated_by: None,
             next_cursor: None,

@@ -111,8 +111,9 @@ pub trait Tool {
     const NAME: &'static str;
     /// The roots that a call without a root applies to.
     const ABOUT: RootScope = RootScope::Single;
-    /// How a caller can include directories of dependencies and caches.
-    const INCLUDES_NOISE: &'static str = "[[{grep_search} with {grep_search.include_ignored} searches them]]";
+    /// How a caller can include directories of dependencies and caches. With `None`, the note names another
+    /// search that reads them.
+    const INCLUDES_NOISE: Option<&'static str> = None;
     /// Arguments that we accept but do not advertise, because each advertised one costs tokens in every
     /// conversation.
     const UNADVERTISED: &'static [&'static str] = &[];

@@ -27,6 +27,7 @@ pub(crate) static RUST: Row = Row {
         Rule::new("impl_item", "impl", Extension, Name::With(implementation)),
     ],
     leading: &["attribute_item"],
+    inner_comments: &["//!", "/*!"],
     local_scopes: &["closure_expression"],
     ..BASE
 };

@@ -16,6 +16,7 @@ pub(crate) static ZIG: Row = Row {
         Rule::new("container_field", "field", Constant, Name::With(field)),
         Rule::new("test_declaration", "test", Function, Name::With(test)),
     ],
+    inner_comments: &["//!"],
     // The types that functions return are anonymous.
     member_scopes: &["struct_declaration", "enum_declaration", "union_declaration", "opaque_declaration"],
     ..BASE

@@ -6,8 +6,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{has_value, split, take_flag, take_number};
+use super::ReadFile;
+use crate::arguments::{ArgumentAlias, has_value, integer_of, split, take_flag, take_number};
 use crate::error::ToolError;
+use crate::tool::Tool as _;
 
 /// Argument names for globs that exclude files.
 const EXCLUDES: [&str; 5] = ["exclude", "excludes", "exclude_pattern", "exclude_patterns", "ignore"];
@@ -17,6 +19,10 @@ pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> 
     // Tools that page by offset send 0 for the first page.
     if fields.get("offset").is_some_and(|offset| *offset == json!(0)) {
         fields.remove("offset");
+    }
+    // In Claude Code's `Grep`, 0 means no limit.
+    if fields.get("head_limit").is_some_and(|limit| *limit == json!(0)) {
+        fields.remove("head_limit");
     }
     if fields.get("regex").is_some_and(Value::is_boolean)
         && let Some(is_regex) = fields.remove("regex")
@@ -69,10 +75,20 @@ pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError
     Ok(())
 }
 
+/// The last line of a range that ends with the file.
+const END: i64 = -1;
+
+/// Lists all names of an argument of `read_file`.
+fn names_of(argument: &'static str) -> Vec<&'static str> {
+    let is_other = |alias: ArgumentAlias| matches!(alias, ArgumentAlias::Rename(right) if right == argument);
+    let others = ReadFile::FOREIGN.iter().filter(|(_, alias)| is_other(*alias));
+    [argument].into_iter().chain(others.flat_map(|(names, _)| names.iter().copied())).collect()
+}
+
 /// Converts arguments to those of `read_file`. Other tools have various ways to give the first line and the
 /// number of lines.
 pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
-    // Anthropic's editor tools use this. The number -1 means the end of the file.
+    // Anthropic's editor tools use this.
     for name in ["view_range", "range", "lines", "line_range"] {
         let Some(range) = fields.get(name).filter(|range| has_value(range)) else { continue };
         let numbers: Option<Vec<i64>> = match range {
@@ -90,15 +106,22 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
         };
         fields.remove(name);
         fields.entry("start_line").or_insert(json!(first));
-        if last > 0 {
+        if last != END {
             fields.entry("end_line").or_insert(json!(last));
         }
     }
     // Some tools count from 0, but it does no harm to start one line earlier.
     if let Some(offset) = take_number(fields, &["offset", "line_offset"]) {
-        fields.entry("start_line").or_insert(json!(offset.max(1)));
+        fields.entry("start_line").or_insert(json!(if offset == 0 { 1 } else { offset }));
     }
-    let first = fields.get("start_line").and_then(Value::as_i64).unwrap_or(1);
+    for name in names_of("end_line") {
+        if fields.get(name).and_then(integer_of) == Some(END) {
+            fields.remove(name);
+        }
+    }
+    let first = names_of("start_line").into_iter().find_map(|name| integer_of(fields.get(name)?));
+    // A first line before the file is an error of the caller, and the answer will say so.
+    let first = first.unwrap_or(1).max(1);
     if let Some(lines) =
         take_number(fields, &["limit", "line_count", "num_lines", "max_lines"]).filter(|lines| *lines > 0)
     {

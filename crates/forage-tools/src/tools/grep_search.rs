@@ -193,7 +193,7 @@ impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
     const ABOUT: RootScope = RootScope::PerRoot;
-    const INCLUDES_NOISE: &'static str = "{grep_search.include_ignored} searches them";
+    const INCLUDES_NOISE: Option<&'static str> = Some("{grep_search.include_ignored} searches them");
     const OF_PAGES: &'static [&'static str] = &["output", "max_results", "cursor"];
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["query", "regex", "search", "search_pattern"], ArgumentAlias::Rename("pattern")),

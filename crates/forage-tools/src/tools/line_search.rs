@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_fs::{Globs, RelPath, Root, WalkOptions, WalkReport};
+use forage_fs::{Globs, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
 use forage_redact::RedactionReport;
 use forage_search::index::Index;
 use forage_search::{
-    EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ResumePoint, ScanOptions,
-    SearchEvent, StoredTexts,
+    CodePattern, EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ResumePoint,
+    ScanOptions, SearchEvent, StoredTexts,
 };
 use serde::Serialize;
 
@@ -29,6 +29,7 @@ use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::dependencies::defining;
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
+use crate::limits;
 use crate::names::ToolNames;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
@@ -36,7 +37,7 @@ use crate::output_redactor::OutputRedactor;
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::revision::{Revision, RevisionTexts};
 use crate::settings::EngineSetting;
-use crate::text::quoted;
+use crate::text::{count, quoted};
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, EXCLUDED_UNLESS_NAMED, excluded_matches};
 
@@ -243,7 +244,7 @@ impl<'a> LineSearch<'a> {
         // background, so we start that first.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
         let pattern = compile::<T>(call, &asked, &engine, &stop)?;
-        asked.warnings.extend(pattern.as_ref().and_then(warning));
+        asked.warnings.extend(pattern.as_ref().and_then(|pattern| warning(pattern, &start)));
         let index = index.or_else(open);
         // The fingerprint omits `path` and hashes the resolved path, which has neither the revision nor
         // globs.
@@ -522,6 +523,33 @@ impl<'a> LineSearch<'a> {
         unfit_globs(self.call, place, self.walk.clone(), argument, &globs)
     }
 
+    /// Builds a warning about files whose language a code pattern does not have. With chosen languages, other
+    /// files are only worth a warning if there are no files of these.
+    fn other_languages(&self) -> Option<String> {
+        let code = self.pattern.as_ref()?.code()?;
+        if self.cursor.is_some() || self.revision.is_some() {
+            return None;
+        }
+        let (mut all, mut others) = (0_u64, 0_u64);
+        let report = walk(
+            &self.root,
+            &self.start,
+            &self.walk,
+            &self.stop.within(limits::NEAREST_TIME),
+            || (),
+            |(), entry, _| WalkStep::Item(entry.path.clone(), entry.path.as_bytes().len()),
+            |path| {
+                all += 1;
+                others += u64::from(!code.fits(&String::from_utf8_lossy(path.as_bytes())));
+                ControlFlow::Continue(())
+            },
+        );
+        let is_known = report.is_ok_and(|report| report.stopped.is_none() && !report.too_many_entries);
+        let is_any = self.asked.languages.as_ref().is_some_and(Vec::is_empty);
+        let matters = is_known && others > 0 && (is_any || others == all);
+        matters.then(|| format!("can't match because of their language: {others} of {}", count(all, "file")))
+    }
+
     /// Builds the outcome from the response and from how the search ended.
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
@@ -532,6 +560,9 @@ impl<'a> LineSearch<'a> {
             _ => format!("{files} files, such as {first}, are not UTF-8 and were searched as {encoding}"),
         }));
         outcome.warnings.extend(self.unfit_globs());
+        if found.matches == 0 {
+            outcome.warnings.extend(self.other_languages());
+        }
         let (first, notebooks) = &found.stored_notebooks;
         let reason = "a line contains several lines of a cell, or it can't be parsed";
         outcome.warnings.extend(match notebooks {
@@ -613,9 +644,12 @@ fn compile<T: Tool>(
 }
 
 /// Returns a warning about a pattern that finds little, or takes long.
-fn warning(pattern: &Pattern) -> Option<String> {
-    let problem = if pattern.is_erroneous_code() {
+fn warning(pattern: &Pattern, start: &RelPath) -> Option<String> {
+    let path = String::from_utf8_lossy(start.as_bytes());
+    let problem = if pattern.code().is_some_and(CodePattern::has_error) {
         "the pattern has a syntax error in each of its languages, and matches only code with the same error"
+    } else if pattern.code().is_some_and(|code| code.has_error_in(&path)) {
+        "the pattern has a syntax error in this file's language, and matches only code with the same error"
     } else if pattern.is_backtracking() {
         "look-around and backreferences are slower than other patterns"
     } else {

@@ -196,7 +196,7 @@ impl ListEntry {
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
     const ABOUT: RootScope = RootScope::PerRoot;
-    const INCLUDES_NOISE: &'static str = "{list_directory.include_ignored} lists them";
+    const INCLUDES_NOISE: Option<&'static str> = Some("{list_directory.include_ignored} lists them");
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["directory", "directory_path", "dir", "dir_path"], ArgumentAlias::Rename("path")),
         (&["target_directory", "relative_workspace_path", "folder", "uri"], ArgumentAlias::Rename("path")),

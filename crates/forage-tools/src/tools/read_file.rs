@@ -353,17 +353,17 @@ struct AskedLines {
 }
 
 impl AskedLines {
-    /// Takes the range from the request or, if it has none, from `lines`.
+    /// Takes the range from the request, and what it leaves open from `lines`.
     fn new(
         call: &Call,
         request: &ReadRequest,
         lines: Option<RangeInclusive<i64>>,
         clamp: &mut Clamp<'_>,
     ) -> Self {
-        let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
+        let first = request.start_line.or(lines.as_ref().map(|lines| *lines.start()));
         let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
-        let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
+        let last = lines.filter(|_| request.start_line.is_none()).map(|lines| *lines.end());
+        let last = last.filter(|last| *last < i64::MAX);
         let given_end = request.end_line.or(last);
         // `warn` repeats this, because its warning comes after the file could be read.
         let end = Clamp::new(&call.workspace.names, ReadFile::NAME).at_least("end_line", given_end, start);
@@ -402,7 +402,7 @@ impl SymbolParts {
         Self { parts: Vec::new(), redacted, warnings, notes, is_cut: wanted.reader.out_of_room }
     }
 
-    /// Reads the lines of further definitions, limited to `room` bytes.
+    /// Reads the lines of further definitions, limited to `room` bytes. Names the lines that had no room.
     fn read(
         &mut self,
         mut room: usize,
@@ -411,9 +411,11 @@ impl SymbolParts {
         redactor: &mut OutputRedactor<'_>,
         stop: &Stop,
     ) -> Result<(), ToolError> {
+        let mut left_out: Vec<(u64, u64)> = Vec::new();
         for of in symbols {
             if self.is_cut {
-                break;
+                left_out.push((of.start, of.end));
+                continue;
             }
             let range = (of.start, Some(of.end));
             let WantedLines { reader, shown, .. } = WantedLines::read(room, source, range, redactor, stop)?;
@@ -423,14 +425,28 @@ impl SymbolParts {
             self.warnings.extend(of.warnings);
             self.notes.extend(of.notes);
             let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
+            if self.is_cut {
+                left_out.push((end_line + 1, of.end));
+            }
             self.parts.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
         }
         for notes in [&mut self.warnings, &mut self.notes] {
             notes.sort();
             notes.dedup();
         }
+        self.notes.extend(left_out_note(&left_out));
         Ok(())
     }
+}
+
+/// Builds the note about requested lines that had no room.
+fn left_out_note(ranges: &[(u64, u64)]) -> Option<String> {
+    let named = ranges.iter().take(limits::SYMBOL_PLACES);
+    let named: Vec<String> = named.map(|(start, end)| format!("{start} to {end}")).collect();
+    let more = ranges.len() - named.len();
+    let more = if more > 0 { format!(", and {}", count(more as u64, "more range")) } else { String::new() };
+    let ranges = named.join(", ");
+    (!named.is_empty()).then(|| format!("no room for lines {ranges}{more}: ask for them in another call"))
 }
 
 /// Requested lines of a file.

@@ -69,7 +69,7 @@ pub struct SearchResponse {
 impl Tool for Search {
     const NAME: &'static str = "Search";
     const ABOUT: RootScope = RootScope::PerRoot;
-    const INCLUDES_NOISE: &'static str = "{Search.no_ignore} searches them";
+    const INCLUDES_NOISE: Option<&'static str> = Some("{Search.no_ignore} searches them");
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["query", "regex", "search"], ArgumentAlias::Rename("pattern")),

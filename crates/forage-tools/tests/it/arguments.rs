@@ -86,6 +86,10 @@ fn grep_search_refuses() {
             (json!({"pattern": "x", "path": "\"\\q\""}), &["`path`", "escapes"]),
             (json!({"pattern": "x", "path": "n".repeat(1_000)}), &["`path`"]),
             (json!({"pattern": "x", "offset": 50}), &["`offset`", "`cursor`"]),
+            (
+                json!({"pattern": "x", "output": "all"}),
+                &["`output` must be one of `lines`, `files`", "\"all\""],
+            ),
             (json!({"pattern": "x", "max_age": 3, "since": "2020"}), &["no argument `since`"]),
             (json!({"pattern": "x", "path": "{a,b"}), &["`path`", "{a,b does not exist"]),
             (json!({"pattern": "x", "file_pattern": "{a,b"}), &["`file_pattern`", "glob"]),
@@ -332,6 +336,9 @@ fn arguments_of_other_tools_are_understood() {
         (json!({"whole_word": true, "literal": true}), "a.txt sub/c.rs"),
         (json!({"multiline": false, "case_sensitive": true}), "a.txt sub/c.rs"),
         (json!({"max_results": 0}), "a.txt"),
+        (json!({"head_limit": 0}), "a.txt sub/c.rs"),
+        (json!({"output": "Files"}), "a.txt sub/c.rs"),
+        (json!({"output": ["LINES"]}), "a.txt sub/c.rs"),
     ] {
         let (found, text) = grep(more.clone());
         assert_eq!(found, paths, "{more}: {text}");
@@ -432,12 +439,28 @@ fn lines_are_read_however_they_are_asked_for() {
         (json!({"lines": "2-2"}), "2-2"),
         (json!({"start_line_one_indexed": 2, "should_read_entire_file": false}), "2-3"),
         (json!({"startLine": 1, "endLine": 1}), "1-1"),
+        // The number of lines counts from the first line, however that is given.
+        (json!({"start_line": "2", "limit": 1}), "2-2"),
+        (json!({"line": 2, "limit": 1}), "2-2"),
+        (json!({"start_line": 2, "end_line": -1}), "2-3"),
+        (json!({"start_line": 2, "end": "-1"}), "2-3"),
+        // A line of the path counts where no argument replaces it.
+        (json!({"file_path": "a.txt:2", "end_line": 2}), "2-2"),
+        (json!({"file_path": "a.txt:2-2", "end_line": 3}), "2-3"),
+        (json!({"file_path": "a.txt:1-2", "start_line": 3}), "3-3"),
     ] {
         let mut request = json!({"file_path": "a.txt"});
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let (text, records) = found("read_file", request);
         let read = format!("{}-{}", records["start_line"], records["end_line"]);
         assert_eq!(read, lines, "{more}: {text}");
+    }
+    for (more, lines) in [(json!({"offset": -2}), 3), (json!({"offset": -2, "limit": 2}), 2)] {
+        let mut request = more.clone();
+        request["path"] = json!("a.txt");
+        let (text, records) = found("read_file", request);
+        assert_eq!((&records["start_line"], &records["end_line"]), (&json!(1), &json!(lines)), "{more}");
+        assert!(text.contains("`start_line`: -2 is less than 1; 1 was used"), "{more}: {text}");
     }
     for path in ["a.txt:2-2", "a.txt#L2-L2", "a.txt:2-2:1"] {
         let (text, records) = found("read_file", json!({"path": path}));

@@ -85,3 +85,25 @@ fn invalid_code_pattern_is_refused() {
     let mixed = problem(json!({"pattern": "f($A)", "syntax": "rust", "ignore_case": true}));
     assert!(mixed.contains("omit options for regular expressions"), "{mixed}");
 }
+
+/// An answer without matches says which files could not have any.
+#[test]
+fn files_in_other_languages_are_counted_if_nothing_matches() {
+    let tree = tree();
+    tree.write("src/c.vue", "<script>absent(1)</script>\n");
+    let text = |request: Value| answer(&tree.workspace(), "grep_search", request).text;
+    let note = |files: &str| format!("[warning: can't match because of their language: {files}]");
+    let any = json!({"pattern": "absent($A)", "syntax": "any"});
+    assert!(text(any.clone()).contains(&note("2 of 4 files")), "{}", text(any));
+    let vue = json!({"pattern": "absent($A)", "syntax": "any", "file_pattern": "*.vue"});
+    assert!(text(vue.clone()).contains(&note("1 of 1 file")), "{}", text(vue));
+    for request in [
+        json!({"pattern": "absent($A)", "syntax": "rust"}),
+        json!({"pattern": "spawn($A)", "syntax": "any"}),
+        json!({"pattern": "absent($A)", "syntax": "any", "path": "src/a.rs"}),
+    ] {
+        assert!(!text(request.clone()).contains("can't match"), "{request}: {}", text(request.clone()));
+    }
+    let broken = text(json!({"pattern": "foo(", "syntax": "any", "path": "src/b.py"}));
+    assert!(broken.contains("has a syntax error in this file's language"), "{broken}");
+}

@@ -189,6 +189,30 @@ fn several_definitions_are_read_with_lines_around_them() {
     assert!(refusal(&workspace, "read_file", none).contains("no definition of `NONE`"));
 }
 
+/// An answer has room for some of the requested definitions. It must name the lines of the others.
+#[test]
+fn definitions_without_room_are_named() {
+    let (tree, workspace) = tree();
+    let body = "    statement(one, two, three)\n".repeat(3_000);
+    tree.write("long.py", format!("def small():\n    pass\n\ndef long():\n{body}\ndef last(): return 1\n"));
+    let shown = |symbol: &str| text(&workspace, json!({"path": "long.py", "symbol": symbol}));
+    let last_shown = |text: &str| -> u64 {
+        let (_, rest) = text.split_once("[lines ").unwrap();
+        let ranges = rest.split(" of ").next().unwrap();
+        ranges.rsplit(" to ").next().unwrap().parse().unwrap()
+    };
+    let cut = shown("small, long");
+    let next = last_shown(&cut) + 1;
+    assert!(next < 3_000, "{next}");
+    assert!(cut.contains(&format!("[no room for lines {next} to 3004: ask for them")), "{}", &cut[..200]);
+    let cut = shown("small, long, last");
+    let next = last_shown(&cut) + 1;
+    assert!(cut.contains(&format!("[no room for lines {next} to 3004, 3006 to 3006: ask for them")));
+    let cut = shown("long, last");
+    assert!(cut.contains("to continue: read_file(") && cut.contains("[no room for lines 3006 to 3006: ask"));
+    assert!(!shown("small, last").contains("no room"));
+}
+
 #[test]
 fn outline_prefers_types_and_public_functions() {
     let (tree, workspace) = tree();
@@ -300,6 +324,70 @@ fn ambiguous_symbol_is_refused_with_candidates() {
     }
 }
 
+/// The container that a symbol names must be the nearest one, where there is a choice.
+#[test]
+fn a_qualified_symbol_means_the_nearest_definition() {
+    let (tree, workspace) = tree();
+    tree.write("a.py", "class A:\n    class B:\n        def f(self): pass\n    def f(self): pass\n");
+    tree.write(
+        "a.go",
+        "package a\n\nfunc (q *Queue) Push() {}\nfunc (s Stack[K]) Push() {}\nfunc Push() {}\n",
+    );
+    tree.write("a.rs", "impl Sink for Queue {\n    fn push() {}\n}\nimpl Stack {\n    fn push() {}\n}\n");
+    let lines = |path: &str, symbol: &str| {
+        let response = read(&workspace, ReadRequest::new(path).symbol(symbol));
+        (response.start_line, response.end_line, response.further.len())
+    };
+    assert_eq!(lines("a.py", "A.f"), (4, 4, 0));
+    assert_eq!(lines("a.py", "A.B.f"), (3, 3, 0));
+    let shown = text(&workspace, json!({"path": "a.py", "symbol": "A.f"}));
+    assert!(shown.contains("[`A.f` may also mean def in B (3-3)]"), "{shown}");
+    for (symbol, line) in
+        [("(*Queue).Push", 3), ("(*Queue).Push()", 3), ("(Stack).Push", 4), ("Stack[K].Push", 4)]
+    {
+        assert_eq!(lines("a.go", symbol), (line, line, 0), "{symbol}");
+    }
+    for (symbol, line) in [("<Queue as Sink>::push", 2), ("<Stack>::push", 5), ("Stack::push", 5)] {
+        assert_eq!(lines("a.rs", symbol), (line, line, 0), "{symbol}");
+    }
+}
+
+#[test]
+fn a_field_is_read_by_its_name() {
+    let (tree, workspace) = tree();
+    tree.write(
+        "A.java",
+        "class A {\n    int size;\n\n    int size() { return size; }\n    String name;\n}\n",
+    );
+    let lines = |symbol: &str| {
+        let response = read(&workspace, ReadRequest::new("A.java").symbol(symbol));
+        (response.start_line, response.end_line, response.further.len())
+    };
+    assert_eq!(lines("name"), (5, 5, 0));
+    assert_eq!(lines("A.name"), (5, 5, 0));
+    // A method comes before a field of the same name.
+    assert_eq!(lines("size"), (4, 4, 0));
+    let other = refusal(&workspace, "read_file", json!({"path": "A.java", "symbol": "B.name"}));
+    assert!(other.contains("no definition of `B.name`") && other.contains("`name`"), "{other}");
+}
+
+/// A definition that was not found may exist nevertheless.
+#[test]
+fn a_missing_definition_says_how_the_file_was_read() {
+    let (tree, workspace) = tree();
+    tree.write("legacy.nim", "proc greet(name: string) =\n  echo name\n");
+    tree.write("damaged.rs", "fn first() {\n    let x = ;;; )) (\n}\n");
+    for (path, expected) in [
+        ("legacy.nim", "it was read line by line, without a parser, so definitions may be missing"),
+        ("damaged.rs", "the parser found errors in it, so definitions may be missing"),
+    ] {
+        let problem = refusal(&workspace, "read_file", json!({"path": path, "symbol": "absent"}));
+        assert!(problem.contains(expected), "{path}: {problem}");
+    }
+    let problem = refusal(&workspace, "read_file", json!({"path": "src/queue.rs", "symbol": "absent"}));
+    assert!(!problem.contains("may be missing"), "{problem}");
+}
+
 /// All definitions of a file may have the same name, or the requested name may be unlike any other.
 #[test]
 fn a_file_of_very_many_definitions_is_answered_soon() {
@@ -313,6 +401,12 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
     assert!(all.contains("at least 99,999 definitions called `A.b`"), "{all}");
     assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
+    // The file is only read once for all names, and there is a limit on these.
+    let names = (0..100).map(|index| format!("s{index}")).collect::<Vec<_>>().join(",");
+    assert!(problem(json!({"path": "src/queue.rs", "symbol": names})).contains("no definition of `s0`"));
+    let names = (0..5_000).map(|index| format!("s{index}")).collect::<Vec<_>>().join(",");
+    let refused = problem(json!({"path": "many.h", "symbol": names}));
+    assert!(refused.contains("it has 5,000 names, over the limit of 100"), "{refused}");
     // This would take minutes if we compared each definition with all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }

@@ -704,3 +704,31 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
         "{text}"
     );
 }
+
+/// A definition that may belong to the qualifier is among the lines, so it is not left out.
+#[test]
+fn only_definitions_of_other_types_are_left_out() {
+    let tree = Tree::new();
+    tree.write("a.py", "class A:\n    def f(self): pass\n\ndef f(): pass\n");
+    let request = json!({"pattern": "A.f", "output": "uses"});
+    let shown = answer(&tree.workspace(), "grep_search", request.clone()).text;
+    assert!(shown.contains("definitions, receiver unknown (1):") && !shown.contains("left out]"), "{shown}");
+    tree.write("b.py", "class B:\n    def f(self): pass\n");
+    let shown = answer(&tree.workspace(), "grep_search", request).text;
+    assert!(shown.contains("[warning: 1 definition outside of `A` left out]"), "{shown}");
+}
+
+#[test]
+fn a_file_without_a_parser_may_hide_a_definition() {
+    let tree = Tree::new();
+    // The grammar would need too much memory for this many tokens.
+    tree.write("min.js", format!("{}function needle(){{}}\n", "a;".repeat(600_000)));
+    let shown = answer(&tree.workspace(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
+    assert!(
+        shown.contains("[warning: 1 file read without a parser: a definition may be missing]"),
+        "{shown}"
+    );
+    tree.write("min.js", "a;function needle(){}\n");
+    let shown = answer(&tree.workspace(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
+    assert!(shown.contains("1 definition:") && !shown.contains("without a parser"), "{shown}");
+}

@@ -54,6 +54,16 @@ impl Phrasing for CliPhrasing {
         continuation(&words, cursor)
     }
 
+    /// For a search of lines, a single `-u` would leave out hidden files.
+    fn search_of_all(&self) -> &'static str {
+        "`forage grep -uu`"
+    }
+
+    /// The command searches these directories as ripgrep does, while agents' tools skip them.
+    fn search_of_noise(&self) -> &'static str {
+        "{grep_search}"
+    }
+
     fn hint(&self, hint: Hint) -> &'static str {
         match hint {
             Hint::OtherSearch => {

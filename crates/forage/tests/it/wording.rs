@@ -97,7 +97,11 @@ fn answers_and_errors_know_the_new_name_alone() {
         ("tree_of", r#"{"pattern": "*.py"}"#, "`pattern` as `name`"),
         ("rank-files", r#"{"query": "agent", "path": "nowhere/**"}"#, ""),
         ("rank-files", r#"{"query": "compute value"}"#, ""),
-        ("by_concept", r#"{"query": "q", "search_terms": ["needle"]}"#, "Search those with find_text"),
+        (
+            "by_concept",
+            r#"{"query": "q", "search_terms": ["needle"]}"#,
+            "find_text with include_ignored searches those",
+        ),
         ("by_concept", "{}", "by_concept needs the argument"),
         ("lines2", r#"{"pattern": "let value", "max_results": 10000}"#, ""),
         ("ids", "{}", "ids needs the argument `query`"),
@@ -217,4 +221,26 @@ fn a_repository_can_not_rename_or_describe() {
         assert!(run.stderr.contains(&format!("`{key}` is ignored")), "{run:?}");
     }
     assert_eq!(project.run(&["call", "evil", "{}"]).status, 2);
+}
+
+/// A plain `forage grep` enters directories of dependencies. Agents' tools need an argument for them.
+#[test]
+fn a_ranking_names_the_search_of_skipped_files() {
+    let project = project();
+    project.write("node_modules/m/index.js", "class Agent {}\n");
+    project.write(".hidden.py", "class Agent:\n");
+    let found = |options: &[&str]| project.run(&[&["grep", "-l", "class Agent"], options].concat()).stdout;
+    let rank = project.run(&["rank", "class Agent"]).stdout;
+    assert!(rank.contains("[not entered: node_modules; `forage grep` searches them]"), "{rank}");
+    assert_eq!(found(&[]), "node_modules/m/index.js\nsrc/agent.py\n");
+    let rank = project.run(&["rank", "class Agent", "-g", "*.java"]).stdout;
+    assert!(
+        rank.contains("ignored and hidden files are not in it; `forage grep -uu` searches them"),
+        "{rank}"
+    );
+    assert_eq!(found(&["-uu"]), ".hidden.py\nnode_modules/m/index.js\nsrc/agent.py\n");
+    let keyword = project.run(&["keyword", "where", "needle in", "--filter", "lexical"]).stdout;
+    assert!(keyword.contains("\n`forage grep -uu` searches those."), "{keyword}");
+    let agents = project.run(&["call", "search_index", r#"{"query": "class Agent"}"#]).stdout;
+    assert!(agents.contains("node_modules; grep_search with include_ignored searches them]"), "{agents}");
 }

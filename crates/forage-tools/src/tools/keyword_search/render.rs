@@ -112,9 +112,9 @@ fn no_results(outcome: &ToolOutcome<KeywordResponse>) -> String {
         text.push_str(" The search did not finish: there may be matches in files that were not reached.");
     }
     let before = " But there are matches in files that are not searched:";
-    let after =
-        &outcome.names.fill("[[\nSearch those with {grep_search} and {grep_search.include_ignored}.]]");
-    text.push_str(&response.not_searched.describe(before, after, EXCLUDED));
+    let search = outcome.names.search_of_all();
+    let after = search.map(|search| format!("\n{search} searches those.")).unwrap_or_default();
+    text.push_str(&response.not_searched.describe(before, &after, EXCLUDED));
     text
 }
 

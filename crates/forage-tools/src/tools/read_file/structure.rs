@@ -348,27 +348,32 @@ pub(super) fn lines_of_all(
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let SymbolRequest { symbols, around, takes_all } = request;
-    let total = text.lines().count() as u64;
-    let mut all: Vec<SymbolLines> = Vec::new();
-    let mut add = |symbol: &str| -> Result<(), ToolError> {
-        for of in lines_of(call, (path, text), (symbol, takes_all), stop)? {
-            let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
-            all.push(SymbolLines { start, end: end.min(total.max(of.end)), ..of });
-        }
-        Ok(())
+    let names = names_in(symbols);
+    if names.len() > limits::SYMBOLS {
+        let (found, max) = (grouped(names.len() as u64), limits::SYMBOLS);
+        let problem = format!("it has {found} names, over the limit of {max}; ask for fewer at once");
+        return Err(ToolError::argument("symbol", problem));
+    }
+    let outline = call.workspace.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
+    let lines: Vec<&str> = text.lines().collect();
+    let total = lines.len() as u64;
+    let with_context = |of: SymbolLines| {
+        let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
+        SymbolLines { start, end: end.min(total.max(of.end)), ..of }
     };
-    let mut depth = 0_usize;
-    // Commas within brackets belong to a name, as in `Map<K, V>`.
-    let parts = symbols.split(|c: char| {
-        depth += usize::from(matches!(c, '(' | '<' | '['));
-        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
-        c == ',' && depth == 0
-    });
-    let mut names = parts.map(str::trim).filter(|name| !name.is_empty()).peekable();
-    let mut failures = Vec::new();
-    match names.peek() {
-        None => add(symbols)?,
-        Some(_) => failures.extend(names.filter_map(|name| add(name).err())),
+    let (mut all, mut failures) = (Vec::new(), Vec::new());
+    for symbol in names {
+        if stop.check().is_some() {
+            let problem = "there was no time to look up all names; ask for fewer at once";
+            failures.push(ToolError::argument("symbol", problem));
+            break;
+        }
+        let segments = segments(bare_name(symbol));
+        let search = SymbolSearch { symbol, segments, outline: &outline, lines: &lines };
+        match search.lines_of(path, &call.workspace.names, takes_all) {
+            Ok(found) => all.extend(found.into_iter().map(with_context)),
+            Err(error) => failures.push(error),
+        }
     }
     // If some definitions are missing, this should still return the others, with a warning about the missing
     // ones.
@@ -397,82 +402,112 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
     joined
 }
 
-/// Finds the lines of the definition that `symbol` names. There may be several in one scope, e.g. overloads,
-/// preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
-fn lines_of(
-    call: &Call,
-    (path, text): (&RelPath, &str),
-    (symbol, takes_all): (&str, bool),
-    stop: &Stop,
-) -> Result<Vec<SymbolLines>, ToolError> {
-    let outline = call.workspace.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
-    let search = SymbolSearch {
-        symbol,
-        segments: segments(bare_name(symbol)),
-        outline: &outline,
-        lines: text.lines().collect(),
-    };
-    let chosen = search.preferred(search.named()?);
-    if chosen.is_empty() {
-        return Err(search.not_found(path, &call.workspace.names, takes_all));
-    }
-    let lines = |at: &usize| outline.definitions[*at].end_line + 1 - outline.definitions[*at].start_line;
-    let is_short = chosen.iter().map(lines).sum::<u32>() <= limits::SYMBOL_LINES;
-    let is_shown = is_short || search.is_one_scope(&chosen);
-    match takes_all || chosen.len() <= limits::SYMBOL_PLACES && is_shown {
-        true => Ok(chosen.iter().map(|at| search.symbol_lines(*at, &chosen)).collect()),
-        false => Err(search.ambiguous(path, &chosen)),
-    }
+/// Splits a list of names at its commas. Those within brackets belong to a name, as in `Map<K, V>`.
+fn names_in(symbols: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = symbols.split(|c: char| {
+        depth += usize::from(matches!(c, '(' | '<' | '['));
+        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
+        c == ',' && depth == 0
+    });
+    let names: Vec<&str> = parts.map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() { vec![symbols] } else { names }
 }
 
-/// Finds the definitions that a symbol names. It identifies them by their indices in the outline.
+/// The definitions that a symbol names.
+struct NamedDefinitions<'a> {
+    /// Those with the fewest definitions between them and the container that the symbol names.
+    nearest: Vec<&'a Definition>,
+    /// All others within that container.
+    deeper: Vec<&'a Definition>,
+}
+
+/// Finds the definitions that a symbol names.
 struct SymbolSearch<'a> {
     symbol: &'a str,
     /// The names in the symbol, outermost first.
     segments: Vec<String>,
     outline: &'a FileOutline,
     /// The lines of the file.
-    lines: Vec<&'a str>,
+    lines: &'a [&'a str],
 }
 
-impl SymbolSearch<'_> {
+impl<'a> SymbolSearch<'a> {
+    /// Finds the lines of the definition that the symbol names. There may be several in one scope, e.g.
+    /// overloads, preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
+    fn lines_of(
+        &self,
+        path: &RelPath,
+        names: &ToolNames,
+        takes_all: bool,
+    ) -> Result<Vec<SymbolLines>, ToolError> {
+        let mut named = self.named(&self.outline.definitions)?;
+        if named.nearest.is_empty() {
+            named = self.named(&self.outline.fields)?;
+        }
+        let chosen = self.preferred(named.nearest);
+        if chosen.is_empty() {
+            return Err(self.not_found(path, names, takes_all));
+        }
+        let count = |it: &&Definition| it.end_line + 1 - it.start_line;
+        let is_short = chosen.iter().map(count).sum::<u32>() <= limits::SYMBOL_LINES;
+        let is_shown = is_short || is_one_scope(&chosen);
+        if !takes_all && (chosen.len() > limits::SYMBOL_PLACES || !is_shown) {
+            return Err(self.ambiguous(path, &chosen));
+        }
+        let mut lines: Vec<SymbolLines> = chosen.iter().map(|it| self.symbol_lines(it, &chosen)).collect();
+        if let Some(first) = lines.first_mut().filter(|_| !named.deeper.is_empty()) {
+            let places = self.some_places(&named.deeper);
+            first.notes.push(format!("{} may also mean {places}", quoted(self.symbol)));
+        }
+        Ok(lines)
+    }
+
     /// Finds the definitions with the symbol's name, within those that it names around them.
-    fn named(&self) -> Result<Vec<usize>, ToolError> {
-        let found = &self.outline.definitions;
+    fn named(&self, all: &'a [Definition]) -> Result<NamedDefinitions<'a>, ToolError> {
         // We try the name as it is written first: for example, `ns::method` is a single name in a shell, and
         // `a-b` in Lisp.
-        let of_spelling = |spelling: &String| -> Vec<usize> {
-            (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
+        let of_spelling = |spelling: &String| -> Vec<&'a Definition> {
+            all.iter().filter(|it| it.name == *spelling).collect()
         };
-        if let Some(whole) = spellings(self.symbol).iter().map(of_spelling).find(|found| !found.is_empty()) {
-            return Ok(whole);
+        let whole = spellings(self.symbol).iter().map(of_spelling).find(|found| !found.is_empty());
+        if let Some(nearest) = whole {
+            return Ok(NamedDefinitions { nearest, deeper: Vec::new() });
         }
         let Some((name, outer)) = self.segments.split_last() else {
             return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition"));
         };
-        let is_named = |at: &usize| found[*at].name == *name && self.is_within(*at, outer);
-        Ok((0..found.len()).filter(is_named).collect())
+        let named = all.iter().filter(|it| it.name == *name);
+        let within: Vec<(usize, &'a Definition)> =
+            named.filter_map(|it| Some((self.distance(it, outer)?, it))).collect();
+        let least = within.iter().map(|(distance, _)| *distance).min();
+        let of = |is_nearest: bool| -> Vec<&'a Definition> {
+            let chosen = within.iter().filter(|(distance, _)| (Some(*distance) == least) == is_nearest);
+            chosen.map(|(_, it)| *it).collect()
+        };
+        Ok(NamedDefinitions { nearest: of(true), deeper: of(false) })
     }
 
-    /// Returns true if a definition is within those with the names `outer`, in order from the
-    /// outermost. The caller may leave out names in between.
-    fn is_within(&self, at: usize, outer: &[String]) -> bool {
-        // The innermost name comes first.
-        let mut names = outer.iter().rev().peekable();
-        let mut leave = |outer: &str| {
-            if names.next_if(|name| outer == **name).is_none() {
-                let parts = outer.rsplit(is_separator).filter(|part| !part.is_empty());
-                parts.for_each(|part| drop(names.next_if(|name| part == **name).cloned()));
-            }
-        };
-        let definition = &self.outline.definitions[at];
-        definition.scope.iter().for_each(|scope| leave(scope));
-        self.qualifiers(definition).for_each(&mut leave);
-        for outer in self.outline.around(at).skip(1) {
-            leave(&outer.name);
-            self.qualifiers(outer).for_each(&mut leave);
+    /// Lists the definitions around another one, innermost first.
+    fn containers(&self, definition: &Definition) -> impl Iterator<Item = &'a Definition> {
+        let outline = self.outline;
+        definition.parent.into_iter().flat_map(move |at| outline.around(at))
+    }
+
+    /// Counts the definitions between this one and the innermost of the names `outer`, which are in order
+    /// from the outermost. The caller may leave out names. Returns `None` if it isn't within all of them.
+    fn distance(&self, definition: &Definition, outer: &[String]) -> Option<usize> {
+        let mut left = outer;
+        definition.scope.iter().for_each(|scope| leave(&mut left, scope));
+        self.qualifiers(definition).for_each(|part| leave(&mut left, part));
+        let is_before = |left: &[String]| !left.is_empty() && left.len() == outer.len();
+        let mut distance = usize::from(is_before(left) && definition.scope.is_some());
+        for container in self.containers(definition) {
+            leave(&mut left, &container.name);
+            self.qualifiers(container).for_each(|part| leave(&mut left, part));
+            distance += usize::from(is_before(left));
         }
-        names.peek().is_none()
+        left.is_empty().then_some(distance)
     }
 
     /// Lists the qualifiers before a definition's name on its line, innermost first. The name of a container
@@ -493,17 +528,17 @@ impl SymbolSearch<'_> {
     }
 
     /// Chooses the definitions that the symbol most likely means.
-    fn preferred(&self, named: Vec<usize>) -> Vec<usize> {
-        let found = &self.outline.definitions;
+    fn preferred(&self, named: Vec<&'a Definition>) -> Vec<&'a Definition> {
         let is_lesser =
             |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
         // We prefer a type to its extensions, and a function to its prototype.
-        let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
+        let main: Vec<&Definition> = named.iter().copied().filter(|it| !is_lesser(it.kind)).collect();
         // In many languages, the constructors in a type have its name. In this case we prefer the type.
-        let is_in =
-            |at: usize, outer: usize| self.outline.around(at).any(|it| std::ptr::eq(it, &found[outer]));
-        let holds_all = |outer: &usize| {
-            found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| is_in(*at, *outer))
+        let is_in = |inner: &Definition, outer: &Definition| {
+            std::ptr::eq(inner, outer) || self.containers(inner).any(|it| std::ptr::eq(it, outer))
+        };
+        let holds_all = |outer: &&Definition| {
+            outer.kind == DefinitionKind::Type && main.iter().all(|it| is_in(it, outer))
         };
         match main.iter().copied().find(holds_all) {
             Some(holding) => vec![holding],
@@ -512,18 +547,9 @@ impl SymbolSearch<'_> {
         }
     }
 
-    /// Returns true if all chosen definitions are in the same scope.
-    fn is_one_scope(&self, chosen: &[usize]) -> bool {
-        let scope = |at: usize| {
-            let Definition { parent, scope, .. } = &self.outline.definitions[at];
-            (parent, scope)
-        };
-        chosen.iter().all(|at| scope(*at) == scope(chosen[0]))
-    }
-
     /// Returns the lines of a definition, with notes about the other chosen ones.
-    fn symbol_lines(&self, at: usize, chosen: &[usize]) -> SymbolLines {
-        let Definition { start_line, end_line, has_error, .. } = self.outline.definitions[at];
+    fn symbol_lines(&self, definition: &Definition, chosen: &[&Definition]) -> SymbolLines {
+        let Definition { start_line, end_line, has_error, .. } = *definition;
         let warning = match (self.outline.is_by_line, has_error) {
             (true, _) => Some(BY_LINE),
             (false, true) => Some("the parser found an error in this definition, so it may end elsewhere"),
@@ -531,43 +557,56 @@ impl SymbolSearch<'_> {
         };
         let of_all = || {
             let (symbol, times) = (quoted(self.symbol), chosen.len());
-            let scopes = match self.is_one_scope(chosen) {
+            let scopes = match is_one_scope(chosen) {
                 true => " in one scope".to_owned(),
                 false => format!(": {}", self.places(chosen)),
             };
             format!("{symbol} is defined {times} times{scopes}; all are shown")
         };
         let several = (chosen.len() > 1).then(of_all);
-        let notes = several.into_iter().chain(members_elsewhere(self.outline, at)).collect();
+        let notes = several.into_iter().chain(members_elsewhere(self.outline, definition)).collect();
         let more = self.outline.has_more.then(has_more);
         let warnings = warning.map(str::to_owned).into_iter().chain(more).collect();
         SymbolLines { start: start_line.into(), end: end_line.into(), warnings, notes }
     }
 
     /// Formats definitions by their kinds, containers and lines.
-    fn places(&self, chosen: &[usize]) -> String {
-        let place = |at: &usize| {
-            let outer = self.outline.around(*at).nth(1);
+    fn places(&self, chosen: &[&Definition]) -> String {
+        let place = |it: &&Definition| {
+            let outer = self.containers(it).next();
             let within = outer.map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
-            let Definition { word, start_line, end_line, .. } = &self.outline.definitions[*at];
-            format!("{word}{within} ({start_line}-{end_line})")
+            format!("{}{within} ({}-{})", it.word, it.start_line, it.end_line)
         };
         chosen.iter().map(place).collect::<Vec<_>>().join(", ")
     }
 
+    /// Formats the first definitions, and the number of the others.
+    fn some_places(&self, chosen: &[&Definition]) -> String {
+        let (shown, more) = chosen.split_at(chosen.len().min(limits::SYMBOL_PLACES));
+        let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+        format!("{}{more}", self.places(shown))
+    }
+
     /// Builds the error for a symbol without a definition. It names those with the nearest names.
     fn not_found(&self, path: &RelPath, names: &ToolNames, takes_all: bool) -> ToolError {
-        let found = &self.outline.definitions;
-        let near = nearest(found, self.segments.last().map_or("", String::as_str));
+        let FileOutline { definitions, fields, is_by_line, has_errors, has_more, .. } = self.outline;
+        let all = || definitions.iter().chain(fields).map(|it| it.name.as_str());
+        let near = nearest(all(), self.segments.last().map_or("", String::as_str));
         let instead = match near.is_empty() {
-            true if found.is_empty() => " no definitions were found in it;".to_owned(),
+            true if all().next().is_none() => " no definitions were found in it;".to_owned(),
             true => String::new(),
             false => format!(" the nearest names are {};", near.join(", ")),
         };
-        let more = if self.outline.has_more { format!(" {};", has_more()) } else { String::new() };
+        // Without a parser, a definition may exist although we did not find it.
+        let doubt = match (is_by_line, has_errors) {
+            (true, _) => " it was read line by line, without a parser, so definitions may be missing;",
+            (false, true) => " the parser found errors in it, so definitions may be missing;",
+            (false, false) => "",
+        };
+        let more = if *has_more { format!(" {};", self::has_more()) } else { String::new() };
         let outline = if takes_all { "{read_file} with {read_file.outline}" } else { "{read_file.outline}" };
         let problem = format!(
-            "no definition of {} was found in {};{more}{instead} {} lists its definitions",
+            "no definition of {} was found in {};{doubt}{more}{instead} {} lists its definitions",
             quoted(self.symbol),
             path.display(),
             names.fill(outline)
@@ -576,18 +615,43 @@ impl SymbolSearch<'_> {
     }
 
     /// Builds the error for a symbol with too many definitions.
-    fn ambiguous(&self, path: &RelPath, chosen: &[usize]) -> ToolError {
-        let (shown, more) = chosen.split_at(chosen.len().min(limits::SYMBOL_PLACES));
-        let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+    fn ambiguous(&self, path: &RelPath, chosen: &[&Definition]) -> ToolError {
         let at_least = if self.outline.has_more { "at least " } else { "" };
         let problem = format!(
-            "{} has {at_least}{} called {}: {}{more}; choose one by what contains it (`Outer::name`), or by its lines",
+            "{} has {at_least}{} called {}: {}; choose one by what contains it (`Outer::name`), or by its lines",
             path.display(),
             count(chosen.len() as u64, "definition"),
             quoted(self.symbol),
-            self.places(shown),
+            self.some_places(chosen),
         );
         ToolError::argument("symbol", problem)
+    }
+}
+
+/// Returns true if all these definitions are in the same scope.
+fn is_one_scope(chosen: &[&Definition]) -> bool {
+    chosen.iter().all(|it| (it.parent, &it.scope) == (chosen[0].parent, &chosen[0].scope))
+}
+
+/// Removes the last names if a container has them. Its own name may have several parts.
+fn leave(names: &mut &[String], container: &str) {
+    if strip_last(names, container) {
+        return;
+    }
+    for part in container.rsplit(is_separator).filter(|part| !part.is_empty()) {
+        strip_last(names, part);
+    }
+}
+
+/// Removes the last name if it is this one. Returns true if it was.
+fn strip_last(names: &mut &[String], name: &str) -> bool {
+    let all = *names;
+    match all.split_last() {
+        Some((last, rest)) if last == name => {
+            *names = rest;
+            true
+        }
+        _ => false,
     }
 }
 
@@ -597,8 +661,7 @@ fn is_separator(c: char) -> bool {
 }
 
 /// Lists the members of a type outside of its own lines, e.g. Go's methods, `impl` blocks and extensions.
-fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
-    let definition = &outline.definitions[at];
+fn members_elsewhere(outline: &FileOutline, definition: &Definition) -> Option<String> {
     if definition.kind != DefinitionKind::Type {
         return None;
     }
@@ -623,7 +686,8 @@ fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
 /// Strips the parts of a name that only its use has: the brackets of an operator, quotes, and the arity.
 fn bare_name(symbol: &str) -> &str {
     let symbol = symbol.trim();
-    let bare = symbol.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map_or(symbol, str::trim);
+    let is_whole = symbol.starts_with('(') && closing(symbol, 0) == Some(symbol.len() - 1);
+    let bare = if is_whole { symbol[1..symbol.len() - 1].trim() } else { symbol };
     let bare = bare.trim_matches(['`', '"', '\'']);
     let is_arity = |arity: &str| !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
     bare.rsplit_once('/').filter(|(_, arity)| is_arity(arity)).map_or(bare, |(name, _)| name)
@@ -642,6 +706,32 @@ fn spellings(symbol: &str) -> Vec<String> {
     all
 }
 
+/// Finds the bracket that closes the one at `open`, which must be `(` or `<`.
+fn closing(name: &str, open: usize) -> Option<usize> {
+    let pair = if name[open..].starts_with('(') { ('(', ')') } else { ('<', '>') };
+    let mut depth = 0_usize;
+    let close = name[open..].char_indices().find(|(_, c)| {
+        depth += usize::from(*c == pair.0);
+        depth = depth.saturating_sub(usize::from(*c == pair.1));
+        depth == 0
+    });
+    close.map(|(at, _)| open + at)
+}
+
+/// Unwraps a type in brackets, as in Go's `(*Queue).Push` and Rust's `<Queue as Sink>::push`.
+fn without_wrapper(name: &str) -> String {
+    let begins = |at: &usize| *at == 0 || name[..*at].ends_with(is_separator);
+    let Some(open) = name.find(['(', '<']).filter(begins) else { return name.to_owned() };
+    match closing(name, open) {
+        Some(close) if name[close + 1..].starts_with(is_separator) => {
+            let inner = name[open + 1..close].split(" as ").next().unwrap_or_default();
+            let inner = inner.trim_start_matches(['*', '&', ' ']);
+            format!("{}{inner}{}", &name[..open], &name[close + 1..])
+        }
+        _ => name.to_owned(),
+    }
+}
+
 /// Splits a qualified name of any language into its parts, without arguments and parameters.
 fn segments(symbol: &str) -> Vec<String> {
     let mut depth = 0_usize;
@@ -651,13 +741,13 @@ fn segments(symbol: &str) -> Vec<String> {
         depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
         is_outside.then_some(c)
     };
-    let plain: String = symbol.replace("->", ".").chars().filter_map(outside).collect();
+    let plain: String = without_wrapper(&symbol.replace("->", ".")).chars().filter_map(outside).collect();
     let names = plain.split([':', '.', '#', '/', '\\', ' ']);
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Finds names that are similar to a missing one, the most similar first.
-fn nearest(found: &[Definition], name: &str) -> Vec<String> {
+fn nearest<'a>(found: impl Iterator<Item = &'a str>, name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let characters = lower.chars().count();
     let distance = |other: &str| {
@@ -673,7 +763,7 @@ fn nearest(found: &[Definition], name: &str) -> Vec<String> {
             }
         }
     };
-    let mut names: Vec<&str> = found.iter().map(|definition| definition.name.as_str()).collect();
+    let mut names: Vec<&str> = found.collect();
     names.sort_unstable();
     names.dedup();
     let mut near: Vec<(usize, &str)> =

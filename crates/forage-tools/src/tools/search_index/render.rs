@@ -121,8 +121,12 @@ fn no_results(response: &RankResponse, names: &ToolNames) -> String {
     } else if response.no_file_chosen {
         text.push_str(&names.fill(
             " No file in the index is selected by {search_index.path}, {search_index.file_pattern} and {search_index.languages}; \
-             ignored and hidden files are not in it[[; {grep_search} with {grep_search.include_ignored} searches them]].",
+             ignored and hidden files are not in it",
         ));
+        if let Some(search) = names.search_of_all() {
+            let _ = write!(text, "; {search} searches them");
+        }
+        text.push('.');
     }
     push_words(&mut text, response);
     let before = "\nFiles that were left out match part of it:";

@@ -81,8 +81,9 @@ impl UseReader<'_> {
     /// Lists the definitions of the name. Those in tests and those without a body come last.
     fn definitions(&self, files: &[ReferencingFile]) -> Listing {
         let chosen: Vec<&ReferencingFile> = files.iter().filter(|file| file.may_define).collect();
-        let read =
-            self.read_all(&chosen, limits::GREP_COUNT_TIME, |file, outlined| self.defined(file, outlined));
+        let read = self.read_all(&chosen, limits::GREP_COUNT_TIME, |file, outlined| {
+            (self.defined(file, outlined), outlined.outline.is_by_line)
+        });
         let mut notes = Vec::new();
         let left = read.iter().filter(|found| found.is_none()).count() as u64;
         if left > 0 {
@@ -97,7 +98,9 @@ impl UseReader<'_> {
         }
         let mut counts = [0_u64; 3];
         let mut found: Ordered = Vec::new();
-        for (of_file, of_counts) in read.into_iter().flatten().flatten() {
+        let mut by_line = 0_u64;
+        for ((of_file, of_counts), is_by_line) in read.into_iter().flatten().flatten() {
+            by_line += u64::from(is_by_line);
             counts.iter_mut().zip(of_counts).for_each(|(all, more)| *all += more);
             found.extend(of_file);
         }
@@ -105,11 +108,17 @@ impl UseReader<'_> {
         found.sort_by_key(|(order, _)| *order);
         let mut listing = Listing { notes, is_complete: left == 0, ..Listing::default() };
         // We list only the definitions that fit best. Without a qualifier, all of them fit equally well.
-        let Some(&((best, ..), _)) = found.first() else { return listing };
+        let Some(&((best, ..), _)) = found.first() else {
+            let note =
+                || format!("{} read without a parser: a definition may be missing", count(by_line, "file"));
+            listing.notes.extend((by_line > 0).then(note));
+            return listing;
+        };
         listing.total = counts[best as usize];
         if let Some(qualifier) = self.qualified.qualifier {
             let qualifier = quoted(qualifier);
-            let others = counts.iter().sum::<u64>() - listing.total;
+            // Those that may belong to the qualifier are among the lines.
+            let others = if best == DefinitionFit::Other { 0 } else { counts[DefinitionFit::Other as usize] };
             if best != DefinitionFit::Within {
                 listing.notes.push(format!("no definition was found in {qualifier}; others are listed"));
             }

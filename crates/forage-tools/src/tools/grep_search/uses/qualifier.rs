@@ -39,6 +39,9 @@ impl<'p> QualifiedName<'p> {
         if let Some((name, qualifier)) = operator(pattern) {
             return Ok(Self { name, qualifier });
         }
+        if let Some((name, receiver)) = with_receiver(pattern) {
+            return Ok(Self { name, qualifier: Some(receiver) });
+        }
         let bare = bare(pattern).trim_start_matches([':', '.', '#', '/']);
         // In Rust, a name that is also a keyword has this prefix.
         let bare = bare.strip_prefix("r#").unwrap_or(bare);
@@ -88,6 +91,15 @@ fn operator(pattern: &str) -> Option<(&str, Option<&str>)> {
             last.chars().all(names).then_some((name, Some(last)))
         }
     }
+}
+
+/// Parses a method with its receiver as Go writes it, e.g. `queue.(*Queue).Push`.
+fn with_receiver(pattern: &str) -> Option<(&str, &str)> {
+    let (_, rest) = bare(pattern).split_once("(*")?;
+    let (receiver, name) = rest.split_once(").")?;
+    let receiver = receiver.split('[').next().unwrap_or(receiver);
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name(receiver) && is_name(name)).then_some((name, receiver))
 }
 
 /// How a use relates to the qualifier.
@@ -325,6 +337,8 @@ mod tests {
             ("operator->", Some(("operator->", None))),
             ("my_operator::operator==", Some(("operator==", Some("my_operator")))),
             ("my_operator", Some(("my_operator", None))),
+            ("(*Queue).Push", Some(("Push", Some("Queue")))),
+            ("queue.(*Queue[K]).Push()", Some(("Push", Some("Queue")))),
             ("cooperator<T>", None),
             ("a b", None),
             ("send|receive", None),
