@@ -5,15 +5,15 @@ use forage_fs::Root;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::output_redactor::OutputRedactor;
-use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::head::Counts;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::Rendered;
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// A tool that counts words.
 pub struct CountWords;
@@ -39,16 +39,20 @@ pub struct CountResponse {
 
 impl Tool for CountWords {
     const NAME: &'static str = "count_words";
-    const METHOD: &'static str = "count";
-    const TITLE: &'static str = "Count words";
-    const DESCRIPTION: &'static str = include_str!("count_words.md");
     type Request = CountRequest;
     type Response = CountResponse;
 
-    fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "count".into(),
+            ..ToolSpec::new(Self::NAME, "Count words", include_str!("count_words.md").trim_ascii_end())
+        }
+    }
+
+    fn run(call: &Call, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
         assert!(request.panics != Some(true), "requested by the test");
-        let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
-        let (text, ..) = whole_text(&target.root, &target.path, &context.stop)?;
+        let target = call.place(Some(&request.path))?.without_globs(&call.workspace.names)?;
+        let (text, ..) = whole_text(&target.root, &target.path, &call.stop)?;
         let words = text.split_whitespace().count() as u64;
         Ok(ToolOutcome::new(CountResponse { path: request.path, words }, words > 0))
     }

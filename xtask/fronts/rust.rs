@@ -11,11 +11,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let requests: Vec<(String, Value)> = serde_json::from_str(&arguments[1])?;
     let answers = requests.into_iter().map(|(name, request)| {
         let tool = registry::find(&name)?;
-        Ok(match tool.call(workspace.context(), request.clone()) {
+        let call = workspace.start_call();
+        Ok(match tool.call(&call, request.clone()) {
             Ok(answer) => json!({ "text": answer.text, "records": answer.records() }),
-            Err(error) => {
-                json!({ "code": error.code(), "text": refusal(tool, workspace.context(), request, &error) })
-            }
+            Err(error) => json!({ "code": error.code(), "text": refusal(tool, &call, request, &error) }),
         })
     });
     let answers = answers.collect::<Result<Vec<_>, forage_tools::ToolError>>()?;

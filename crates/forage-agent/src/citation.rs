@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, OpenError, ReadBuffer, count_lines, decode};
-use forage_tools::Context;
+use forage_tools::Workspace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,8 +46,8 @@ enum CitationTarget {
 
 /// Checks the citations of a text against the disk. This opens each file within the roots and under the same
 /// rules as any other read.
-pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
-    let stop = context.stop.within(CITATION_TIME);
+pub(super) fn check(text: &str, workspace: &Workspace) -> CheckedAnswer {
+    let stop = workspace.stop.within(CITATION_TIME);
     let mut files = HashMap::new();
     let mut checked =
         CheckedAnswer { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
@@ -57,7 +57,7 @@ pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
             checked.unchecked += 1;
             continue;
         }
-        let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
+        let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, workspace, &stop));
         let wrong = match lines {
             // A name followed by a number, e.g. `localhost:8080`, is a citation only if there is such a file.
             CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
@@ -86,9 +86,9 @@ pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
     checked
 }
 
-fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
+fn lines_of(path: &str, workspace: &Workspace, stop: &Stop) -> CitationTarget {
     let open = || {
-        let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path))?;
+        let (root, path) = workspace.roots.find(path.strip_prefix("./").unwrap_or(path))?;
         root.open_file(&path)
     };
     if stop.check().is_some() {

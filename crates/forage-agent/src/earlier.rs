@@ -6,7 +6,7 @@ use std::hash::Hasher as _;
 use forage_base::Hash64;
 use forage_fs::{Contents, ReadBuffer};
 use forage_redact::{Redacted, Redactor};
-use forage_tools::{Context, clip, sanitize, sanitize_line};
+use forage_tools::{Workspace, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
 
 use super::limits::{
@@ -50,9 +50,9 @@ enum State {
 
 impl Transcript {
     /// Creates the exchange that a later question can follow. Returns `None` if there is no answer. We must
-    /// always redact secrets here, whatever the context's redactor does. A user who lets a model read secrets
+    /// always redact secrets here, whatever the workspace's redactor does. A user who lets a model read secrets
     /// has not asked for copies on disk.
-    pub fn exchange(&self, context: &Context) -> Option<EarlierExchange> {
+    pub fn exchange(&self, workspace: &Workspace) -> Option<EarlierExchange> {
         let redactor = Redactor::standard();
         let plain = |text: &str| redactor.redact(text).as_str().to_owned();
         let answer = self.answer.as_deref()?;
@@ -67,7 +67,8 @@ impl Transcript {
                 continue;
             }
             files.extend(
-                hash_of(&citation.path, context).map(|hash| CitedFile { path: citation.path.clone(), hash }),
+                hash_of(&citation.path, workspace)
+                    .map(|hash| CitedFile { path: citation.path.clone(), hash }),
             );
         }
         Some(EarlierExchange {
@@ -82,8 +83,8 @@ impl Transcript {
 
 /// Computes a hash of a file's contents. Returns `None` if the file can't be read. This opens it within the
 /// roots and under the same rules as any other read.
-fn hash_of(path: &str, context: &Context) -> Option<u64> {
-    let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
+fn hash_of(path: &str, workspace: &Workspace) -> Option<u64> {
+    let (root, path) = workspace.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
     let mut file = root.open_file(&path).ok()?;
     let mut bytes = ReadBuffer::default();
     let contents = file.read_into(&mut bytes, EXCHANGE_FILE_BYTES).ok()?;
@@ -95,8 +96,8 @@ fn hash_of(path: &str, context: &Context) -> Option<u64> {
     Some(hasher.finish())
 }
 
-fn state(file: &CitedFile, context: &Context) -> State {
-    match hash_of(&file.path, context) {
+fn state(file: &CitedFile, workspace: &Workspace) -> State {
+    match hash_of(&file.path, workspace) {
         Some(hash) if hash == file.hash => State::Same,
         Some(_) => State::Changed,
         None => State::Gone,
@@ -107,14 +108,14 @@ fn state(file: &CitedFile, context: &Context) -> State {
 /// its answer is a model's statement about files.
 pub(super) fn render(
     earlier: &[EarlierExchange],
-    context: &Context,
+    workspace: &Workspace,
     redactor: &mut ResultRedactor,
 ) -> Redacted {
     let mut reported = Redacted::default();
     let mut room = EARLIER_BYTES;
     let mut parts = Vec::new();
     for exchange in earlier.iter().rev() {
-        let (mut text, not_same) = describe(exchange, context);
+        let (mut text, not_same) = describe(exchange, workspace);
         if text.len() > room {
             // The newest exchange must always be included, cut if necessary: the question follows it
             // directly.
@@ -151,7 +152,7 @@ pub(super) fn render(
 }
 
 /// Describes an exchange, and counts those of its files that have changed or are gone.
-fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
+fn describe(exchange: &EarlierExchange, workspace: &Workspace) -> (String, usize) {
     let EarlierExchange { question, answer, models, calls, files } = exchange;
     let mut text = format!(
         "Question: {}\n\nAnswer ({}):\n{}\n",
@@ -170,7 +171,7 @@ fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
     }
     let mut not_same = 0;
     for file in files {
-        let state = state(file, context);
+        let state = state(file, workspace);
         not_same += usize::from(state != State::Same);
         let word = match state {
             State::Same => "unchanged",

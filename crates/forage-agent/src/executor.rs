@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::map_in_threads;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError, telemetry};
+use forage_tools::{Answer, Call, ToolError, telemetry};
 use serde_json::Value;
 
 /// A call to run.
@@ -29,37 +29,35 @@ pub(super) struct JobOutcome {
 /// Runs the jobs, at most `width` at a time, and returns the outcomes in job order. `started` and `ended` are
 /// called with the job's index from the thread that runs it.
 ///
-/// A job that has not started when `context.stop` fires is not run. A job that fails or panics does not
+/// A job that has not started when `call.stop` fires is not run. A job that fails or panics does not
 /// affect the others. This returns only when all jobs have ended. Tools watch the stop themselves.
 pub(super) fn run(
     jobs: &[Job],
     width: usize,
-    context: &Context,
+    call: &Call,
     started: &(dyn Fn(usize) + Sync),
     ended: &(dyn Fn(usize, &JobOutcome) + Sync),
 ) -> Vec<JobOutcome> {
     map_in_threads(jobs.iter().enumerate(), width, |(index, job)| {
         started(index);
-        let ran = run_one(job, context);
+        let ran = run_one(job, call);
         ended(index, &ran);
         ran
     })
 }
 
-fn run_one(job: &Job, context: &Context) -> JobOutcome {
+fn run_one(job: &Job, call: &Call) -> JobOutcome {
     let started = Instant::now();
-    let result = match context.stop.check() {
+    let result = match call.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
         // The registry catches panics of its own tools, but other tools may panic.
-        None => {
-            catch_unwind(AssertUnwindSafe(|| telemetry::call(&*job.tool, context, job.arguments.clone())))
-                .unwrap_or_else(|_| {
-                    Err(ToolError::Internal {
-                        tool: job.tool.name().to_owned(),
-                        message: "the call panicked".to_owned(),
-                    })
+        None => catch_unwind(AssertUnwindSafe(|| telemetry::call(&*job.tool, call, job.arguments.clone())))
+            .unwrap_or_else(|_| {
+                Err(ToolError::Internal {
+                    tool: job.tool.name().to_owned(),
+                    message: "the call panicked".to_owned(),
                 })
-        }
+            }),
     };
     JobOutcome { result, elapsed: started.elapsed() }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forage_redact::Redactor;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize};
+use forage_tools::{Answer, Call, ToolError, ToolSpec, clip, sanitize};
 use serde_json::Value;
 
 use super::limits::EXTERNAL_ERROR_BYTES;
@@ -19,17 +19,18 @@ const TICK: Duration = Duration::from_millis(20);
 /// A program's own tool. Its description and schema are redacted and sanitized like its answers.
 pub(super) struct ExternalTool {
     tool: Arc<dyn AnyTool>,
-    description: String,
+    spec: ToolSpec,
     schema: Value,
 }
 
 impl ExternalTool {
     pub(super) fn new(tool: Arc<dyn AnyTool>, redactor: &Redactor) -> Self {
         let clean = |text: &str| sanitize(redactor.redact(text).as_str());
-        let description = clean(tool.description());
+        let spec = tool.spec().clone();
+        let spec = ToolSpec { description: clean(&spec.description).into(), ..spec };
         let mut schema = tool.input_schema();
         clean_texts(&mut schema, &clean);
-        Self { tool, description, schema }
+        Self { tool, spec, schema }
     }
 
     fn failed(&self, message: &str) -> ToolError {
@@ -38,32 +39,8 @@ impl ExternalTool {
 }
 
 impl AnyTool for ExternalTool {
-    fn name(&self) -> &str {
-        self.tool.name()
-    }
-
-    fn id(&self) -> &str {
-        self.tool.id()
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn title(&self) -> &str {
-        self.tool.title()
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn is_template(&self) -> bool {
-        self.tool.is_template()
-    }
-
-    fn egress(&self) -> Egress {
-        self.tool.egress()
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn input_schema(&self) -> Value {
@@ -72,10 +49,10 @@ impl AnyTool for ExternalTool {
 
     /// Runs the tool on a thread that is abandoned when the time is up, because we can't force foreign code
     /// to stop.
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
         let (sender, receiver) = channel();
-        let (tool, mut own) = (Arc::clone(&self.tool), context.clone());
-        let stop = context.stop.within(context.timeout);
+        let (tool, mut own) = (Arc::clone(&self.tool), call.clone());
+        let stop = call.stop.within(call.limits.timeout);
         own.stop = stop.clone();
         let work = move || {
             let called = catch_unwind(AssertUnwindSafe(|| tool.call(&own, request)));
@@ -92,13 +69,13 @@ impl AnyTool for ExternalTool {
         loop {
             match receiver.recv_timeout(TICK) {
                 Ok(called) => {
-                    return called.map(|answer| bounded(answer, context)).map_err(|error| match error {
+                    return called.map(|answer| bounded(answer, call)).map_err(|error| match error {
                         ToolError::Cancelled | ToolError::Internal { .. } => error,
-                        error => self.failed(context.redactor.redact(&error.to_string()).as_str()),
+                        error => self.failed(call.workspace.redactor.redact(&error.to_string()).as_str()),
                     });
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.failed("the result was lost")),
-                Err(RecvTimeoutError::Timeout) if context.stop.is_cancelled() => {
+                Err(RecvTimeoutError::Timeout) if call.stop.is_cancelled() => {
                     return Err(ToolError::Cancelled);
                 }
                 Err(RecvTimeoutError::Timeout) if stop.check().is_some() => {
@@ -122,12 +99,14 @@ fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
 
 /// Treats an answer like one of our own tools: this redacts it, removes control characters, and cuts it at
 /// the maximum size of an answer.
-fn bounded(mut answer: Answer, context: &Context) -> Answer {
-    let redacted = context.redactor.redact(&answer.text);
+fn bounded(mut answer: Answer, call: &Call) -> Answer {
+    let redacted = call.workspace.redactor.redact(&answer.text);
     answer.hidden.add_counts(redacted.counts());
     let text = sanitize(redacted.as_str());
-    answer.text = match text.len() > context.text_bytes {
-        true => format!("{}\n[the answer was too long; the rest is cut]\n", clip(&text, context.text_bytes)),
+    answer.text = match text.len() > call.limits.text_bytes {
+        true => {
+            format!("{}\n[the answer was too long; the rest is cut]\n", clip(&text, call.limits.text_bytes))
+        }
         false => text,
     };
     answer

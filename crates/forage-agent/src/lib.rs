@@ -17,36 +17,31 @@
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 //! use forage_llm::{Endpoint, EndpointSettings, Wire};
 //! use forage_tools::registry::{AnyTool, ToolSelection};
-//! use forage_tools::{Answer, Context, ToolError};
+//! use forage_tools::{Answer, Call, ToolError, ToolSpec, Workspace};
 //! use serde_json::{Value, json};
 //!
 //! /// A tool of this program, in addition to Forage's own.
-//! struct Tickets;
+//! struct Tickets(ToolSpec);
 //!
 //! impl AnyTool for Tickets {
-//!     fn name(&self) -> &str {
-//!         "tickets"
-//!     }
-//!     fn title(&self) -> &str {
-//!         "Look a ticket up"
-//!     }
-//!     fn description(&self) -> &str {
-//!         "Returns what a ticket says, by its number."
+//!     fn spec(&self) -> &ToolSpec {
+//!         &self.0
 //!     }
 //!     fn input_schema(&self) -> Value {
 //!         json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]})
 //!     }
-//!     fn call(&self, _: &Context, request: Value) -> Result<Answer, ToolError> {
+//!     fn call(&self, _: &Call, request: Value) -> Result<Answer, ToolError> {
 //!         Ok(Answer::from_text(format!("Ticket {}: retries are never counted.", request["number"])))
 //!     }
 //! }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let root = Root::open(".".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
-//! let context = Context::new(Roots::new(vec![root], RelPath::root())?);
+//! let workspace = Workspace::new(Roots::new(vec![root], RelPath::root())?);
 //! let model = Wire::OpenAiChat.client(Endpoint::new(EndpointSettings::new("local", "http://localhost:11434/v1", "qwen3"))?);
-//! let mut agent = Agent::new(vec![model], usable_tools(&context, ToolSelection::default())?, context);
-//! agent.add_tool(Arc::new(Tickets))?;
+//! let mut agent = Agent::new(vec![model], usable_tools(&workspace, ToolSelection::default())?, workspace);
+//! let tickets = ToolSpec::new("tickets", "Look a ticket up", "Returns what a ticket says, by its number.");
+//! agent.add_tool(Arc::new(Tickets(tickets)))?;
 //! let transcript = agent.ask("Where would ticket 7 be mended?", &|_| ())?;
 //! println!("{}", transcript.text());
 //! # Ok(())
@@ -74,7 +69,7 @@ use std::sync::Arc;
 
 use forage_llm::ChatModel;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised, is_name, shared};
-use forage_tools::{Context, FilterMode, Phrasing, Plain, ToolError};
+use forage_tools::{FilterMode, Phrasing, Plain, ToolError, Workspace};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
@@ -93,7 +88,7 @@ pub struct Agent {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Roots, limits and settings of the tools. The conversation uses its redactor, and cancelling its `stop`
     /// ends the conversation.
-    pub context: Context,
+    pub workspace: Workspace,
     /// The wording of advice to the models about errors.
     pub phrasing: &'static dyn Phrasing,
     /// The system prompt to use instead of the built-in one. This is a template: for example, `{grep_search}`
@@ -132,12 +127,12 @@ pub enum AskError {
 
 impl Agent {
     /// Creates an agent with the default limits.
-    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, context: Context) -> Self {
+    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, workspace: Workspace) -> Self {
         let limits = Limits::default();
         Self {
             models,
             tools,
-            context,
+            workspace,
             phrasing: &Plain,
             prompt: None,
             limits,
@@ -147,8 +142,8 @@ impl Agent {
     }
 
     /// Adds a tool of the program's own. We do not trust its answers: they are redacted and fenced like file
-    /// contents, and cut at [`Context::text_bytes`]. Whatever the tool does, we do not wait for it beyond the
-    /// time for tools.
+    /// contents, and cut at the `text_bytes` of a call. Whatever the tool does, we do not wait for it beyond
+    /// the time for tools.
     ///
     /// # Errors
     ///
@@ -159,7 +154,7 @@ impl Agent {
             return Err(ToolError::BadName { name: name.escape_debug().to_string(), key: "name".to_owned() });
         }
         let is_named = |other: &&Arc<dyn AnyTool>| {
-            other.name() == name || other.id() == name || other.aliases().contains(&name.as_str())
+            other.name() == name || other.id() == name || other.spec().aliases.contains(&name.as_str())
         };
         if let Some(other) = self.tools.iter().find(is_named) {
             return Err(ToolError::SameName {
@@ -169,11 +164,11 @@ impl Agent {
                 name,
             });
         }
-        self.tools.push(Arc::new(ExternalTool::new(tool, &self.context.redactor)));
+        self.tools.push(Arc::new(ExternalTool::new(tool, &self.workspace.redactor)));
         Ok(())
     }
 
-    /// Answers a question. Blocks until there is an answer, the time is up, or `context.stop` is cancelled.
+    /// Answers a question. Blocks until there is an answer, the time is up, or `workspace.stop` is cancelled.
     ///
     /// # Errors
     ///
@@ -216,10 +211,10 @@ impl Agent {
 ///
 /// Fails if two tools have the same name.
 pub fn usable_tools(
-    context: &Context,
+    workspace: &Workspace,
     mut choice: ToolSelection,
 ) -> Result<Vec<Arc<dyn AnyTool>>, ToolError> {
-    if context.filter.mode != FilterMode::Lexical && context.filter.models.is_empty() {
+    if workspace.filter.mode != FilterMode::Lexical && workspace.filter.models.is_empty() {
         choice.off.push("keyword_search");
     }
     Ok(advertised(&choice)?.into_iter().filter_map(shared).collect())

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use forage_fs::Root;
 use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolNames, sanitize_line};
+use forage_tools::{Answer, ToolNames, Workspace, sanitize_line};
 use serde_json::json;
 
 use super::earlier::{self, EarlierExchange};
@@ -48,35 +48,33 @@ pub(super) const NUDGE_TO_ANSWER: &str =
 pub(super) fn opening(
     question: &str,
     earlier: &[EarlierExchange],
-    context: &Context,
+    workspace: &Workspace,
     list: Option<&dyn AnyTool>,
     redactor: &mut ResultRedactor,
 ) -> Redacted {
     let path = |root: &Root| sanitize_line(&root.path().display().to_string()).into_owned();
     let mut head = format!("The fence of this conversation is {}.\n", redactor.fence());
-    let _ = writeln!(head, "Root, which relative paths are below: {}", path(context.roots.main()));
-    for other in context.roots.all().iter().skip(1) {
+    let _ = writeln!(head, "Root, which relative paths are below: {}", path(workspace.roots.main()));
+    for other in workspace.roots.all().iter().skip(1) {
         let _ = writeln!(head, "Another root, reached by absolute paths: {}", path(other));
     }
-    if !context.roots.base().is_root() {
-        let _ = writeln!(head, "Current directory: {}", context.roots.base().display());
+    if !workspace.roots.base().is_root() {
+        let _ = writeln!(head, "Current directory: {}", workspace.roots.base().display());
     }
     let mut opening = redactor.plain(&head);
-    if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
+    if let Some(listing) = list.and_then(|tool| listing(tool, workspace)) {
         opening.push(&redactor.answer("The two upper levels of the root:", &listing));
     }
-    opening.push(&earlier::render(earlier, context, redactor));
+    opening.push(&earlier::render(earlier, workspace, redactor));
     opening.push(&redactor.plain(&format!("\nQuestion: {question}\n\n")));
     opening
 }
 
-fn listing(tool: &dyn AnyTool, context: &Context) -> Option<Answer> {
-    let context = Context {
-        text_bytes: context.text_bytes.min(LISTING_BYTES),
-        timeout: context.timeout.min(LISTING_TIME),
-        ..context.clone()
-    };
-    tool.call(&context, json!({ "path": ".", "max_depth": 1 })).ok()
+fn listing(tool: &dyn AnyTool, workspace: &Workspace) -> Option<Answer> {
+    let mut call = workspace.start_call();
+    call.limits.text_bytes = call.limits.text_bytes.min(LISTING_BYTES);
+    call.limits.timeout = call.limits.timeout.min(LISTING_TIME);
+    tool.call(&call, json!({ "path": ".", "max_depth": 1 })).ok()
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) fn run(
     watch: EventListener<'_>,
 ) -> Transcript {
     let started = Instant::now();
-    let stop = agent.context.stop.within(agent.limits.total);
+    let stop = agent.workspace.stop.within(agent.limits.total);
     let mut session = AgentSession::open(agent, earlier, question, watch, &stop, started);
     let ended = session.converse();
     session.close(ended, started)
@@ -63,21 +63,21 @@ impl<'a> AgentSession<'a> {
         stop: &'a Stop,
         started: Instant,
     ) -> Self {
-        let mut context = agent.context.clone();
-        context.stop = stop.clone();
+        let mut workspace = agent.workspace.clone();
+        workspace.stop = stop.clone();
         let names = Arc::new(ToolNames::from_tools(&agent.tools).with_phrasing(agent.phrasing));
-        context.names = Arc::clone(&names);
+        workspace.names = Arc::clone(&names);
         let mut redactor = match agent.repeatable {
-            true => ResultRedactor::repeatable(*context.redactor, question),
-            false => ResultRedactor::new(*context.redactor, question),
+            true => ResultRedactor::repeatable(*workspace.redactor, question),
+            false => ResultRedactor::new(*workspace.redactor, question),
         };
         let list = agent.tools.iter().find(|tool| tool.id() == "list_directory");
-        let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut redactor);
+        let opening = prompt::opening(question, earlier, &workspace, list.map(AsRef::as_ref), &mut redactor);
         let definition = |tool: &Arc<dyn AnyTool>| ToolDefinition {
             name: tool.name().to_owned(),
-            description: match tool.is_template() {
-                true => names.fill(tool.description()),
-                false => tool.description().to_owned(),
+            description: match tool.spec().is_template {
+                true => names.fill(&tool.spec().description),
+                false => tool.spec().description.to_string(),
             },
             parameters: tool.input_schema(),
         };
@@ -95,7 +95,7 @@ impl<'a> AgentSession<'a> {
             conversation: Conversation::new(system, opening),
             memory: Memory::default(),
             calls: 0,
-            transcript: Transcript::new(question, &context),
+            transcript: Transcript::new(question, &workspace),
             model_client: ModelClient::new(&agent.models, stop, watch, agent.streams),
             definitions: agent.tools.iter().map(definition).collect(),
         }
@@ -228,7 +228,7 @@ impl<'a> AgentSession<'a> {
             let cut = "the answer was cut off at the model's length limit";
             self.transcript.warnings.push(cut.to_owned());
         }
-        let checked = citation::check(&text, &self.agent.context);
+        let checked = citation::check(&text, &self.agent.workspace);
         let wrong = checked.citations.iter().filter(|citation| citation.wrong.is_some()).count();
         self.transcript.answer = Some(checked.text);
         self.transcript.citations = checked.citations;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_fs::display_foreign_path;
 use forage_llm::Usage;
-use forage_tools::{AnswerHead, Context, sanitize, sanitize_line};
+use forage_tools::{AnswerHead, Workspace, sanitize, sanitize_line};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -149,10 +149,10 @@ fn some_usage<S: Serializer>(of: &Option<Usage>, serializer: S) -> Result<S::Ok,
 }
 
 impl Transcript {
-    pub(super) fn new(question: &str, context: &Context) -> Self {
+    pub(super) fn new(question: &str, workspace: &Workspace) -> Self {
         Self {
             question: question.to_owned(),
-            root: context.roots.main().path().display().to_string(),
+            root: workspace.roots.main().path().display().to_string(),
             models: Vec::new(),
             turns: Vec::new(),
             answer: None,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use forage_llm::{ChatAnswer, ToolCall, ToolResult};
 use forage_redact::Redacted;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Context, ToolError, limits, read_arguments};
+use forage_tools::{Call, ToolError, limits, read_arguments};
 use serde_json::Value;
 
 use super::arguments;
@@ -123,7 +123,7 @@ impl AgentSession<'_> {
     }
 
     fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<JobOutcome> {
-        let context = self.context_of_calls(jobs.len());
+        let call = self.call_of_turn(jobs.len());
         let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
         let tool = |index: usize| jobs.get(index).map(|job| job.tool.name()).unwrap_or_default();
         let started = |index: usize| {
@@ -144,20 +144,21 @@ impl AgentSession<'_> {
                 error: error.as_deref(),
             });
         };
-        executor::run(jobs, self.agent.limits.parallel, &context, &started, &ended)
+        executor::run(jobs, self.agent.limits.parallel, &call, &started, &ended)
     }
 
-    /// Builds the context for the calls of a turn. They end before the time that is reserved for the answer,
-    /// and share the turn's bytes.
-    fn context_of_calls(&self, calls: usize) -> Context {
-        let mut context = self.agent.context.clone();
+    /// Builds the call in which the tools of a turn run. It ends before the time that is reserved for the
+    /// answer, and the tools share the turn's bytes.
+    fn call_of_turn(&self, calls: usize) -> Call {
+        let mut call = self.agent.workspace.start_call();
         let time = self.budget.time_for_tools();
-        context.stop = self.stop.within(time);
-        context.names = Arc::clone(&self.names);
-        context.filter.timeout = context.filter.timeout.min(time);
-        context.text_bytes =
-            self.budget.bytes_per_call(calls, limits::TEXT_BYTES_MIN, self.agent.context.text_bytes);
-        context
+        call.stop = self.stop.within(time);
+        let text_bytes = call.limits.text_bytes;
+        call.limits.text_bytes = self.budget.bytes_per_call(calls, limits::TEXT_BYTES_MIN, text_bytes);
+        let workspace = call.workspace_mut();
+        workspace.names = Arc::clone(&self.names);
+        workspace.filter.timeout = workspace.filter.timeout.min(time);
+        call
     }
 
     /// Builds the result of a call that was made.
@@ -171,7 +172,7 @@ impl AgentSession<'_> {
         let (result, elapsed) = match (job, ran) {
             (Some(Job { tool, arguments }), Some(ran)) => {
                 let refused = |error: ToolError| {
-                    registry::refusal(&**tool, &self.context_of_calls(1), arguments.clone(), &error)
+                    registry::refusal(&**tool, &self.call_of_turn(1), arguments.clone(), &error)
                 };
                 (ran.result.map_err(refused), ran.elapsed)
             }

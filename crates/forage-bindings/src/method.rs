@@ -58,7 +58,7 @@ pub enum MethodCalls {
 
 impl MethodCalls {
     fn method(self, id: &str, name: &str) -> String {
-        self.cased(TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| tool.method()))
+        self.cased(TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| &*tool.spec().method))
     }
 
     /// Converts a name to the language's case, for example `file_pattern` to `filePattern` in JavaScript.
@@ -157,8 +157,8 @@ fn method_of(tool: &dyn AnyTool) -> Method {
     let guide = guide(tool.id());
     let text =
         |text: fn(&Guide) -> &'static str| guide.map_or_else(String::new, |guide| text(guide).to_owned());
-    let name = tool.method();
-    let summary = guide.map_or_else(|| format!("{}.", tool.title()), |guide| guide.summary.to_owned());
+    let name = &*tool.spec().method;
+    let summary = guide.map_or_else(|| format!("{}.", tool.spec().title), |guide| guide.summary.to_owned());
     let details = text(|guide| guide.details);
     let arguments = parameters(tool.id(), &tool.whole_schema());
     let each = tool.piece_schema().map(|piece| {

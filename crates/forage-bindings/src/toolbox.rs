@@ -16,7 +16,7 @@ use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
 use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
+    Answer, AskedTool, Call, CallObservers, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
     Telemetry, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
@@ -35,7 +35,6 @@ pub struct Toolbox {
     workspace: Workspace,
     /// The tools that are advertised to agents.
     selection: ToolSelection,
-    observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
     /// The syntax of calls that answers suggest, for a package of another language.
     calls: Option<&'static MethodCalls>,
@@ -81,12 +80,10 @@ impl Toolbox {
         settings: ToolboxSettings,
     ) -> Result<Self, BindingError> {
         settings.check_ranges()?;
-        let mut context = match directories {
-            [] if settings.collection.is_some() => Context::new(Roots::none()),
-            _ => {
-                let workspace = Workspace::open_allowed(directories, settings.allow_broad_root);
-                workspace.map_err(|error| BindingError::new(ErrorCode::Path, error))?.context().clone()
-            }
+        let mut workspace = match directories {
+            [] if settings.collection.is_some() => Workspace::new(Roots::none()),
+            _ => Workspace::open_allowed(directories, settings.allow_broad_root)
+                .map_err(|error| BindingError::new(ErrorCode::Path, error))?,
         };
         let mut selection = ToolSelection::default();
         if settings.collection.is_some() {
@@ -94,21 +91,21 @@ impl Toolbox {
         }
         let worded = advertised(&selection)
             .map_err(|error| BindingError::from_tool_error(&error, &ToolNames::from_tools(TOOLS)))?;
-        set(&mut context, &settings)?;
-        context.names = Arc::new(ToolNames::from_tools(&worded));
+        set(&mut workspace, &settings)?;
+        workspace.names = Arc::new(ToolNames::from_tools(&worded));
         let table =
             ProviderTable::built_in().map_err(|error| BindingError::new(ErrorCode::Internal, error))?;
         let models: Vec<_> =
             settings.models.iter().map(|model| model.open(&table)).collect::<Result<_, _>>()?;
-        context.filter = FilterSettings {
+        workspace.filter = FilterSettings {
             mode: if settings.without_model { FilterMode::Lexical } else { FilterMode::Model },
             models: models.clone().into(),
             looked_for: "The workspace was opened without `models`.".to_owned(),
             ..FilterSettings::default()
         };
-        settings.filter.set(&mut context.filter)?;
+        settings.filter.set(&mut workspace.filter)?;
         if let Some(collection) = &settings.collection {
-            context.lookup = collection.open()?;
+            workspace.lookup = collection.open()?;
         }
         let place = match &settings.index {
             _ if directories.is_empty() => None,
@@ -117,7 +114,6 @@ impl Toolbox {
             IndexSetting::Directory(directory) => Some(PrivatePlace::below(directory)),
         };
         let keeps_index = place.is_some();
-        let mut workspace = Workspace::from_context(context);
         if let Some(place) = place {
             workspace = match settings.watch {
                 true => workspace.keep_indexes_and_watch(place),
@@ -129,7 +125,6 @@ impl Toolbox {
             number: keeps_index.then(|| open::add(&workspace, owner)),
             workspace,
             selection,
-            observers: CallObservers::default(),
             models,
             calls: None,
             is_timed: settings.timeout_ms.is_some(),
@@ -147,7 +142,7 @@ impl Toolbox {
 
     /// Reports each call to `to`. Each event will name the package, e.g. `python`, as its `surface`.
     pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
-        self.observers = CallObservers::new(Some(to), surface);
+        self.workspace.observers = CallObservers::new(Some(to), surface);
         self
     }
 
@@ -158,13 +153,13 @@ impl Toolbox {
     /// Fails with the tool's error, or if the tool was stopped before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         self.check()?;
-        let context = self.context(stop);
-        let tool =
-            registry::find(tool).map_err(|error| BindingError::from_tool_error(&error, &context.names))?;
+        let call = self.start_call(stop);
+        let tool = registry::find(tool)
+            .map_err(|error| BindingError::from_tool_error(&error, &call.workspace.names))?;
         self.need_root_for(tool)?;
-        let call = |context: &Context| tool.call(context, arguments.clone());
-        let answer = watched(&AskedTool::new(tool, None), &context, call);
-        finished(tool, &context, arguments, answer)
+        let run = |call: &Call| tool.call(call, arguments.clone());
+        let answer = watched(&AskedTool::new(tool, None), &call, run);
+        finished(tool, &call, arguments, answer)
     }
 
     /// Calls a tool as a method, with the method's parameter names.
@@ -173,11 +168,11 @@ impl Toolbox {
     ///
     /// Fails with the same errors as [`Toolbox::call`].
     pub fn call_method(&self, method: &str, parameters: Value, stop: &Stop) -> Result<Answer, BindingError> {
-        let (tool, context) = self.begin_method(method, stop)?;
+        let (tool, call) = self.begin_method(method, stop)?;
         let arguments = arguments_of(tool.id(), parameters);
-        let call = |context: &Context| tool.call(context, arguments.clone());
-        let answer = watched(&AskedTool::new(tool, None), &context, call);
-        self.finished_method(tool, &context, arguments, answer)
+        let run = |call: &Call| tool.call(call, arguments.clone());
+        let answer = watched(&AskedTool::new(tool, None), &call, run);
+        self.finished_method(tool, &call, arguments, answer)
     }
 
     /// Calls a tool as a method and streams all results to `receive`, until it returns `Break`. There is no
@@ -194,15 +189,15 @@ impl Toolbox {
         stop: &Stop,
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, BindingError> {
-        let (tool, mut context) = self.begin_method(method, stop)?;
+        let (tool, mut call) = self.begin_method(method, stop)?;
         let arguments = arguments_of(tool.id(), parameters);
         // The usual timeout does not fit because the search must wait for the reader.
         if !self.is_timed {
-            limit_time(&mut context, EACH_TIMEOUT);
+            (call.limits.timeout, call.workspace_mut().search.timeout) = (EACH_TIMEOUT, EACH_TIMEOUT);
         }
-        let each = |context: &Context| tool.each(context, arguments.clone(), receive);
-        let answer = watched(&AskedTool::new(tool, None), &context, each);
-        let answer = self.finished_method(tool, &context, arguments, answer)?;
+        let each = |call: &Call| tool.each(call, arguments.clone(), receive);
+        let answer = watched(&AskedTool::new(tool, None), &call, each);
+        let answer = self.finished_method(tool, &call, arguments, answer)?;
         if answer.partial() && !stop.is_cancelled() {
             let what = match answer.truncated_by {
                 Some(Limit::Timeout) => "the call reached its time limit",
@@ -231,10 +226,10 @@ impl Toolbox {
     ) -> Result<Asked, BindingError> {
         self.check()?;
         self.need_root()?;
-        let context = self.context(stop);
-        let problem = |error| BindingError::from_tool_error(&error, &context.names);
-        let tools = usable_tools(&context, self.selection.clone()).map_err(problem)?;
-        let mut agent = Agent::new(self.models.clone(), tools, context);
+        let workspace = self.workspace.stopped_by(stop.clone());
+        let problem = |error| BindingError::from_tool_error(&error, &workspace.names);
+        let tools = usable_tools(&workspace, self.selection.clone()).map_err(problem)?;
+        let mut agent = Agent::new(self.models.clone(), tools, workspace);
         agent.streams = true;
         let transcript = agent.ask(question, &|event| watch(event_to_json(event)))?;
         let internal = |error| BindingError::new(ErrorCode::Internal, error);
@@ -265,8 +260,8 @@ impl Toolbox {
             let problem = format!("`format` must be one of {}, not {format:?}", known.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
-        let context = self.workspace.context();
-        let usable = |tool: &&dyn AnyTool| !tool.is_about_roots() || !context.roots.all().is_empty();
+        let Workspace { roots, names, .. } = &self.workspace;
+        let usable = |tool: &&dyn AnyTool| !tool.spec().is_about_roots || !roots.all().is_empty();
         let all: Vec<_> = TOOLS.iter().copied().filter(usable).collect();
         if let Some(unknown) =
             only.into_iter().flatten().find(|name| all.iter().all(|tool| tool.name() != **name))
@@ -277,10 +272,10 @@ impl Toolbox {
         }
         let is_wanted = |tool: &&dyn AnyTool| match only {
             Some(only) => only.iter().any(|name| name == tool.name()),
-            None => tool.is_on_by_default() || self.selection.on.contains(&tool.name()),
+            None => tool.spec().is_on_by_default || self.selection.on.contains(&tool.name()),
         };
         let wanted = all.into_iter().filter(is_wanted);
-        Ok(wanted.map(|tool| definition(tool, &context.names, *shape)).collect())
+        Ok(wanted.map(|tool| definition(tool, names, *shape)).collect())
     }
 
     /// Builds or updates the line index.
@@ -296,7 +291,7 @@ impl Toolbox {
 
     /// Returns the directories as they appear in answers.
     pub fn roots(&self) -> Vec<String> {
-        let roots = self.workspace.context().roots.all();
+        let roots = self.workspace.roots.all();
         roots.iter().map(|root| root.path().display().to_string()).collect()
     }
 
@@ -330,33 +325,33 @@ impl Toolbox {
         }
     }
 
-    /// Looks up the tool of a method, and creates a context in which answers suggest methods, not tools.
-    fn begin_method(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
+    /// Looks up the tool of a method, and starts a call whose answer suggests methods, not tools.
+    fn begin_method(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Call), BindingError> {
         self.check()?;
-        let mut context = self.context(stop);
-        let Some(tool) = TOOLS.iter().copied().find(|tool| tool.method() == name) else {
+        let mut call = self.start_call(stop);
+        let Some(tool) = TOOLS.iter().copied().find(|tool| tool.spec().method == name) else {
             let problem = format!("there is no method `{name}`");
             return Err(BindingError::new(ErrorCode::UnknownTool, problem));
         };
         if let Some(calls) = self.calls {
-            let is_named = |it: &&&dyn AnyTool| it.id() == tool.id() || context.names.has(it.id());
+            let is_named = |it: &&&dyn AnyTool| it.id() == tool.id() || call.workspace.names.has(it.id());
             let named = TOOLS.iter().filter(is_named);
-            let named = named.map(|tool| (tool.id().to_owned(), calls.cased(tool.method()))).collect();
-            context.names = Arc::new(ToolNames::new(named).with_phrasing(calls));
+            let named = named.map(|tool| (tool.id().to_owned(), calls.cased(&tool.spec().method))).collect();
+            call.workspace_mut().names = Arc::new(ToolNames::new(named).with_phrasing(calls));
         }
         self.need_root_for(tool)?;
-        Ok((tool, context))
+        Ok((tool, call))
     }
 
     /// Converts the outcome of a call of a method. Its errors name parameters, not the tool's arguments.
     fn finished_method(
         &self,
         tool: &dyn AnyTool,
-        context: &Context,
+        call: &Call,
         arguments: Value,
         answer: Result<Answer, ToolError>,
     ) -> Result<Answer, BindingError> {
-        finished(tool, context, arguments, answer).map_err(|error| match self.calls {
+        finished(tool, call, arguments, answer).map_err(|error| match self.calls {
             None => error,
             Some(calls) => {
                 let named = |text: String| calls.in_parameters(tool, &text);
@@ -371,18 +366,18 @@ impl Toolbox {
     }
 
     fn need_root_for(&self, tool: &dyn AnyTool) -> Result<(), BindingError> {
-        if tool.is_about_roots() { self.need_root() } else { Ok(()) }
+        if tool.spec().is_about_roots { self.need_root() } else { Ok(()) }
     }
 
-    /// Creates the context of a call.
-    fn context(&self, stop: &Stop) -> Context {
-        let mut context = self.workspace.stopped_by(stop.clone()).context().clone();
-        context.observers = self.observers.clone();
-        context
+    /// Starts a call that `stop` ends.
+    fn start_call(&self, stop: &Stop) -> Call {
+        let mut call = self.workspace.start_call();
+        call.stop = stop.clone();
+        call
     }
 
     fn need_root(&self) -> Result<(), BindingError> {
-        match self.workspace.context().roots.all().is_empty() {
+        match self.workspace.roots.all().is_empty() {
             true => {
                 Err(BindingError::new(ErrorCode::Path, "this workspace has no directory; open it with one"))
             }
@@ -405,15 +400,15 @@ impl Drop for Toolbox {
 /// Converts the outcome of a call, and removes secrets from an error message.
 fn finished(
     tool: &dyn AnyTool,
-    context: &Context,
+    call: &Call,
     arguments: Value,
     answer: Result<Answer, ToolError>,
 ) -> Result<Answer, BindingError> {
     let answer = answer.map_err(|error| {
-        let worded = BindingError::from_tool_error(&error, &context.names);
+        let worded = BindingError::from_tool_error(&error, &call.workspace.names);
         BindingError {
-            message: context.without_secrets(&worded.message),
-            refusal: Some(registry::refusal(tool, context, arguments, &error)),
+            message: call.workspace.without_secrets(&worded.message),
+            refusal: Some(registry::refusal(tool, call, arguments, &error)),
             ..worded
         }
     })?;
@@ -427,29 +422,26 @@ fn finished(
     }
 }
 
-fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingError> {
+fn set(workspace: &mut Workspace, settings: &ToolboxSettings) -> Result<(), BindingError> {
     if settings.show_secrets {
-        context.redactor = Arc::new(Redactor::off());
+        workspace.redactor = Arc::new(Redactor::off());
     }
-    context.text_bytes = settings.text_bytes.unwrap_or(context.text_bytes);
+    workspace.limits.text_bytes = settings.text_bytes.unwrap_or(workspace.limits.text_bytes);
     if let Some(timeout) = settings.timeout_ms {
-        limit_time(context, Duration::from_millis(timeout));
+        // `Search` has a limit of its own.
+        let timeout = Duration::from_millis(timeout);
+        (workspace.limits.timeout, workspace.search.timeout) = (timeout, timeout);
     }
-    context.threads = settings.threads.unwrap_or(context.threads);
-    context.max_file_bytes = settings.max_file_bytes.or(context.max_file_bytes);
+    workspace.limits.threads = settings.threads.unwrap_or(workspace.limits.threads);
+    workspace.limits.max_file_bytes = settings.max_file_bytes.or(workspace.limits.max_file_bytes);
     if !settings.exclude.is_empty() {
         let globs: Vec<String> = settings.exclude.iter().map(|glob| format!("!{glob}")).collect();
         let globs = Globs::new(&globs);
         let globs =
             globs.map_err(|error| BindingError::new(ErrorCode::Argument, format!("`exclude`: {error}")))?;
-        context.excludes = Some(globs.labelled("`exclude` of the workspace"));
+        workspace.excludes = Some(globs.labelled("`exclude` of the workspace"));
     }
     Ok(())
-}
-
-/// Sets the timeout of all tools. Note that `Search` has its own, which must be set too.
-fn limit_time(context: &mut Context, timeout: Duration) {
-    (context.timeout, context.search.timeout) = (timeout, timeout);
 }
 
 /// Converts an event of an agent to JSON.

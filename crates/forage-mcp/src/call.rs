@@ -8,7 +8,7 @@ use forage_base::Stop;
 use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, CallProgress, Context, ErrorCode, ToolNames, TraceParent, clip, telemetry};
+use forage_tools::{Answer, Call, CallProgress, ErrorCode, ToolNames, TraceParent, clip, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, InputRequests,
@@ -240,13 +240,13 @@ struct CallWork {
 
 impl CallWork {
     fn run(mut self) -> CallEnd {
-        let mut context = match self.open() {
-            Ok(context) => context,
+        let mut call = match self.start() {
+            Ok(call) => call,
             Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
         };
-        let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
-        context.names_root = !self.known.has_named(&root_paths);
-        match called(self.tool, &context, std::mem::take(&mut self.arguments)) {
+        let root_paths: Vec<_> = call.roots.all().iter().map(|root| root.path().to_owned()).collect();
+        call.names_root = !self.known.has_named(&root_paths);
+        match called(self.tool, &call, std::mem::take(&mut self.arguments)) {
             Ok(answer) => {
                 self.known.record_named(root_paths);
                 CallEnd::Answered(answer)
@@ -255,40 +255,41 @@ impl CallWork {
         }
     }
 
-    /// Opens the workspace for this call.
-    fn open(&mut self) -> Result<Context, String> {
+    /// Opens the workspace and starts the call.
+    fn start(&mut self) -> Result<Call, String> {
         let caller = self.turn.as_ref().map(CallerTurn::caller);
         let origin = CallOrigin { client_roots: &self.roots.found, caller, tool: self.tool };
-        let mut context = self.shared.workspace.open(&origin)?;
-        context.stop = self.stop.clone();
-        context.names = Arc::clone(&self.names);
+        let mut workspace = self.shared.workspace.open(&origin)?;
+        workspace.stop = self.stop.clone();
+        workspace.names = Arc::clone(&self.names);
         // Requests without a connection may come from different clients, so they must not share a memory of
         // shown code.
-        context.shown_earlier = (!self.is_stateless).then(|| Arc::clone(&self.known.shown));
-        context.gathered_uses = Some(Arc::clone(&self.known.gathered));
-        context.progress = self.progress.clone();
-        context.observers.journal = self.shared.journal.clone();
-        context.observers.client = self.profile.name();
-        context.observers.trace = self.trace.take();
-        context.observers.is_entered = Some(Arc::clone(&self.is_entered));
-        if let Some(questions) = self.questions.take() {
-            // Rounds that only ask the client's model must not be reported.
-            let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-            context.observers.counts = Some(Arc::new(counts));
-        }
-        context.notices.extend(self.roots.left_out.take());
+        workspace.shown_earlier = (!self.is_stateless).then(|| Arc::clone(&self.known.shown));
+        workspace.gathered_uses = Some(Arc::clone(&self.known.gathered));
+        workspace.observers.journal = self.shared.journal.clone();
+        workspace.observers.client = self.profile.name();
+        workspace.notices.extend(self.roots.left_out.take());
         if !self.shared.workspace.has_text_bytes() {
-            context.text_bytes = self.profile.text_bytes(self.tool);
+            workspace.limits.text_bytes = self.profile.text_bytes(self.tool);
         }
         if let Some(model) = self.model.take() {
-            context.filter.models = context.filter.models.and_then(Arc::new(model));
+            workspace.filter.models = workspace.filter.models.and_then(Arc::new(model));
         }
         let place = Arc::clone(&self.place);
-        context.filter.models = context
+        workspace.filter.models = workspace
             .filter
             .models
             .each(move |model| Arc::new(PermitReleasingModel { model, place: Arc::clone(&place) }));
-        Ok(context)
+        let mut call = Call::new(Arc::new(workspace));
+        call.progress = self.progress.clone();
+        call.trace = self.trace.take();
+        call.is_entered = Some(Arc::clone(&self.is_entered));
+        if let Some(questions) = self.questions.take() {
+            // Rounds that only ask the client's model must not be reported.
+            let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+            call.counts = Some(Arc::new(counts));
+        }
+        Ok(call)
     }
 }
 
@@ -360,9 +361,9 @@ impl ProgressReport {
 }
 
 /// Calls a tool. An error message describes how the call should look.
-fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, CallFailure> {
-    telemetry::call(tool, context, arguments.clone()).map_err(|error| CallFailure {
-        problem: registry::refusal(tool, context, arguments, &error),
+fn called(tool: &dyn AnyTool, call: &Call, arguments: Value) -> Result<Answer, CallFailure> {
+    telemetry::call(tool, call, arguments.clone()).map_err(|error| CallFailure {
+        problem: registry::refusal(tool, call, arguments, &error),
         code: error.code(),
     })
 }

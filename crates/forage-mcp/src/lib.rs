@@ -14,7 +14,7 @@
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 //! use forage_mcp::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio};
 //! use forage_tools::registry::TOOLS;
-//! use forage_tools::{Context, Plain};
+//! use forage_tools::{Plain, Workspace};
 //!
 //! struct Source(Roots);
 //!
@@ -22,8 +22,8 @@
 //!     fn asks_clients(&self) -> bool {
 //!         false
 //!     }
-//!     fn open(&self, _: &CallOrigin<'_>) -> Result<Context, String> {
-//!         Ok(Context::new(self.0.clone()))
+//!     fn open(&self, _: &CallOrigin<'_>) -> Result<Workspace, String> {
+//!         Ok(Workspace::new(self.0.clone()))
 //!     }
 //! }
 //!

@@ -128,8 +128,8 @@ impl Profile {
     /// user chose the name.
     pub fn listed(&self, tool: &dyn AnyTool) -> String {
         let name = tool.name();
-        match self.written_prefix.is_empty() && name == tool.id() && !tool.is_named() {
-            true => tool.distinct_name().to_owned(),
+        match self.written_prefix.is_empty() && name == tool.id() && !tool.spec().is_named {
+            true => tool.spec().distinct_name.to_string(),
             false => name.to_owned(),
         }
     }

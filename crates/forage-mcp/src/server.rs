@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{CallJournal, Context, Phrasing, ToolError, ToolNames, clip, read_arguments, registry};
+use forage_tools::{CallJournal, Phrasing, ToolError, ToolNames, Workspace, clip, read_arguments, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -62,14 +62,14 @@ pub trait McpWorkspace: Send + Sync + 'static {
         None
     }
 
-    /// Opens the context of one call. Its roots are the client's directories, or the server's own roots if
+    /// Opens the workspace of one call. Its roots are the client's directories, or the server's own roots if
     /// the client named none, as far as the token's holder may see them. We must open it again for every
     /// call, because a directory may have been replaced by another one of the same name.
     ///
     /// # Errors
     ///
     /// Fails with a message for the caller that says why there is no root.
-    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String>;
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Workspace, String>;
 }
 
 /// The facts that determine the roots of a call.
@@ -212,7 +212,7 @@ impl McpServer {
             if tools.iter().any(|other| Profile::unknown().listed(other.tool) == name) {
                 return Err(format!("two tools are named {name}; rename one of them"));
             }
-            let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
+            let cost = if tool.spec().is_quick { Cost::Quick } else { Cost::Search };
             tools.push(ServedTool { tool, cost });
         }
         let shutdown = CancellationToken::new();

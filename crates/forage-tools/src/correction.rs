@@ -85,21 +85,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::context::Context;
     use crate::registry;
+    use crate::workspace::Workspace;
 
-    /// Creates a context for an empty directory, which is deleted after it is opened.
-    fn context() -> Context {
+    /// Opens an empty directory, which is deleted after it is opened.
+    fn workspace() -> Workspace {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::open(directory.path(), &RootPolicy::default(), SecretPolicy::off()).unwrap();
-        Context::new(Roots::new(vec![root], RelPath::root()).unwrap())
+        Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap())
     }
 
     fn correction(name: &str, request: &Value) -> Option<Value> {
-        let context = context();
+        let call = workspace().start_call();
         let tool = registry::find(name).unwrap();
-        let error = tool.call(&context, request.clone()).unwrap_err();
-        tool.corrected(&context, request.clone(), &error)
+        let error = tool.call(&call, request.clone()).unwrap_err();
+        tool.corrected(&call, request.clone(), &error)
     }
 
     #[test]
@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn text_that_is_no_pattern_is_searched_as_text() {
         for request in [json!({"query": "fn main("}), json!({"pattern": "fn main("})] {
-            let answer = registry::find("grep_search").unwrap().call(&context(), request).unwrap();
+            let answer =
+                registry::find("grep_search").unwrap().call(&workspace().start_call(), request).unwrap();
             assert!(answer.text.contains("searched for this instead: fn main\\("), "{}", answer.text);
         }
     }

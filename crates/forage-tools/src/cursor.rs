@@ -1,8 +1,8 @@
 //! Cursors: 16 characters that mark the position where a truncated answer continues. A cursor is valid only
 //! for the request that it came from.
 //!
-//! A cursor is the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the
-//! request, the root's path, the distance, the line and the path of the file. The cursor does not contain the
+//! A cursor is the Base64 of 12 bytes: the number of the group (1), the line (4, big-endian) and a hash (7) of
+//! the request, the root's path, the group, the line and the path of the file. The cursor does not contain the
 //! path itself. Instead, we search the tree for the file whose hash is correct. A cursor that was altered or
 //! that belongs to another request is therefore rejected, and we lose no results between two pages. There is
 //! no secret key in the hash: a caller that computes its own hash sees nothing that a request without a
@@ -22,11 +22,30 @@ use serde_json::Value;
 use crate::error::ToolError;
 use crate::tool::Tool;
 
-/// A position in the order of results. Everything up to this line of this path was delivered. If the best
-/// results come first, they are sorted by distance before path and line.
+/// The first sort key of results, before their path and line. All results of a request have the same variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    /// The part of an answer in path order. Only uses of a name have more parts than 0.
+    Part(u8),
+    /// The edits of a fuzzy match, if the best matches come first.
+    Distance(u8),
+    /// The number of a ranked file's root.
+    Root(u8),
+    /// The pieces of a commit that earlier pages have.
+    Pieces(u8),
+}
+
+impl Group {
+    pub(crate) fn number(self) -> u8 {
+        let (Self::Part(number) | Self::Distance(number) | Self::Root(number) | Self::Pieces(number)) = self;
+        number
+    }
+}
+
+/// A position in the order of results. Everything up to this line of this path in this group was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    pub(crate) distance: u8,
+    pub(crate) group: Group,
     pub(crate) path: RelPath,
     pub(crate) line: u64,
 }
@@ -76,6 +95,8 @@ const HASH_BYTES: usize = 7;
 pub(crate) struct UnresolvedCursor {
     bytes: [u8; BYTES],
     fingerprint: u64,
+    /// Creates the group from its number.
+    group: fn(u8) -> Group,
 }
 
 impl Cursor {
@@ -86,9 +107,9 @@ impl Cursor {
     fn bytes(&self, fingerprint: u64) -> [u8; BYTES] {
         let line = u32::try_from(self.line).unwrap_or(u32::MAX);
         let mut hasher = Hash64::default();
-        (fingerprint, self.distance, line, self.path.as_bytes()).hash(&mut hasher);
+        (fingerprint, self.group.number(), line, self.path.as_bytes()).hash(&mut hasher);
         let mut bytes = [0; BYTES];
-        bytes[0] = self.distance;
+        bytes[0] = self.group.number();
         bytes[1..5].copy_from_slice(&line.to_be_bytes());
         bytes[5..].copy_from_slice(&hasher.finish().to_be_bytes()[..HASH_BYTES]);
         bytes
@@ -96,7 +117,8 @@ impl Cursor {
 }
 
 impl UnresolvedCursor {
-    pub(crate) fn parse(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
+    /// Decodes a cursor of a request whose results have this variant of [`Group`].
+    pub(crate) fn parse(text: &str, fingerprint: u64, group: fn(u8) -> Group) -> Result<Self, ToolError> {
         let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
         let Some(bytes) = bytes else {
             return Err(ToolError::argument(
@@ -104,18 +126,18 @@ impl UnresolvedCursor {
                 "it is invalid; copy it unchanged from the previous answer, or omit it to start over",
             ));
         };
-        Ok(Self { bytes, fingerprint })
+        Ok(Self { bytes, fingerprint, group })
     }
 
     /// Returns the position if it is in this file.
     pub(crate) fn at(&self, path: &RelPath) -> Option<Cursor> {
-        let [distance, line @ .., _, _, _, _, _, _, _] = self.bytes;
+        let [number, line @ .., _, _, _, _, _, _, _] = self.bytes;
         let line = match u32::from_be_bytes(line) {
             // The largest number means the end of the file.
             u32::MAX => u64::MAX,
             line => line.into(),
         };
-        let cursor = Cursor { distance, path: path.clone(), line };
+        let cursor = Cursor { group: (self.group)(number), path: path.clone(), line };
         (cursor.bytes(self.fingerprint) == self.bytes).then_some(cursor)
     }
 
@@ -172,11 +194,16 @@ mod tests {
     use super::*;
 
     fn place(path: &str, line: u64, distance: u8) -> Cursor {
-        Cursor { distance, path: RelPath::parse(path, &RelPath::root()).unwrap(), line }
+        Cursor {
+            group: Group::Distance(distance),
+            path: RelPath::parse(path, &RelPath::root()).unwrap(),
+            line,
+        }
     }
 
     fn reads_as(text: &str, fingerprint: u64, cursor: &Cursor) -> bool {
-        UnresolvedCursor::parse(text, fingerprint).is_ok_and(|sealed| sealed.at(&cursor.path).is_some())
+        UnresolvedCursor::parse(text, fingerprint, Group::Distance)
+            .is_ok_and(|sealed| sealed.at(&cursor.path).is_some())
     }
 
     #[test]
@@ -185,7 +212,8 @@ mod tests {
         for cursor in cursors.map(|(path, line, distance)| place(path, line, distance)) {
             let text = cursor.encode(7);
             assert_eq!(text.len(), 16);
-            assert_eq!(UnresolvedCursor::parse(&text, 7).unwrap().at(&cursor.path), Some(cursor.clone()));
+            let read = UnresolvedCursor::parse(&text, 7, Group::Distance).unwrap();
+            assert_eq!(read.at(&cursor.path), Some(cursor.clone()));
             assert!(!reads_as(&text, 8, &cursor));
             assert!(!reads_as(&text, 7, &place("a/b", 0, 0)));
         }

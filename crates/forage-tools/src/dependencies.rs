@@ -16,7 +16,7 @@ use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root, RootPolicy};
 use forage_search::{Pattern, PatternBudget, PatternOptions, ScanOptions, search};
 use serde::de::DeserializeOwned;
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::place::PathTarget;
@@ -101,7 +101,7 @@ struct PackageLists {
     is_whole: bool,
 }
 
-impl Context {
+impl Call {
     /// Adds the root of the dependency that a call's path names. Returns `None` if the path does not name
     /// one.
     ///
@@ -120,14 +120,14 @@ impl Context {
             return Ok(None);
         }
         let refused = |problem: String| ToolError::argument("path", problem);
-        let Some(stores) = &self.dependencies else {
+        let Some(stores) = &self.workspace.dependencies else {
             let problem = "reading the sources of dependencies is turned off (`search.dependencies`)";
             return Err(refused(problem.to_owned()));
         };
         if named.is_empty() {
             return Err(refused("give the name of a dependency, such as dep:serde".to_owned()));
         }
-        let stop = self.stop.within(self.timeout);
+        let stop = self.stop.within(self.limits.timeout);
         let (packages, lists) = self.packages(stores, named, &stop);
         // We may have missed the right version.
         match stop.check() {
@@ -139,12 +139,12 @@ impl Context {
         }
         let (package, others) = chosen(packages, named, &lists).map_err(refused)?;
         let (root, start) = package.open()?;
-        let mut context = self.clone();
-        context.roots = context.roots.with(Arc::clone(&root));
-        context.notices.extend(others);
+        let mut call = self.clone();
+        call.roots = call.roots.with(Arc::clone(&root));
+        call.notices.extend(others);
         let text = text.to_owned();
-        context.named_dependencies.push(DependencyPlace { text, root, start, rest: package.rest });
-        Ok(Some(context))
+        call.named_dependencies.push(DependencyPlace { text, root, start, rest: package.rest });
+        Ok(Some(call))
     }
 
     /// Finds the packages that `named` may mean. Also returns the lists of packages that we read.
@@ -206,7 +206,7 @@ impl Context {
         is_whole
     }
 
-    /// Returns the place of a path that [`Context::with_dependency`] has resolved.
+    /// Returns the place of a path that [`Call::with_dependency`] has resolved.
     pub(crate) fn dependency_place(&self, text: &str) -> Option<Result<PathTarget, ToolError>> {
         let text = text.trim();
         // The name of a definition may follow the path: `dep:NAME/PATH#DEFINITION`.
@@ -246,12 +246,12 @@ impl Context {
 /// `struct HeaderMap`. Returns the places as callers can read them, and false if there was no time to search
 /// all dependencies.
 pub(crate) fn defining(
-    context: &Context,
+    call: &Call,
     pattern: &str,
     budget: &PatternBudget,
     stop: &Stop,
 ) -> (Vec<String>, bool) {
-    let (Some(stores), Some(name)) = (&context.dependencies, defined_name(pattern)) else {
+    let (Some(stores), Some(name)) = (&call.workspace.dependencies, defined_name(pattern)) else {
         return (Vec::new(), true);
     };
     let stop = stop.within(limits::DEPENDENCY_SEARCH_TIME);
@@ -260,7 +260,7 @@ pub(crate) fn defining(
         return (Vec::new(), true);
     };
     let mut places = Vec::new();
-    for package in context.all_packages(stores, &stop) {
+    for package in call.all_packages(stores, &stop) {
         if places.len() == limits::DEPENDENCY_DEFINITIONS || stop.check().is_some() {
             break;
         }
@@ -268,18 +268,18 @@ pub(crate) fn defining(
         let scan = ScanOptions {
             max_file_matches: 1,
             line_bytes: Some(limits::GREP_LINE_CHARACTERS),
-            max_file_bytes: context.max_file_bytes,
+            max_file_bytes: call.limits.max_file_bytes,
             ..ScanOptions::default()
         };
         // An error concerns only this package.
-        let _ = search(&root, &start, &context.walk_options(), &definition, &scan, &stop, |file| {
+        let _ = search(&root, &start, &call.walk_options(), &definition, &scan, &stop, |file| {
             let line = file.events.first().map_or(1, |event| event.line_number);
             places.push(format!("{}:{line}", absolute(&root, &file.path)));
             ControlFlow::Break(())
         });
     }
     let is_whole = stop.check().is_none();
-    let shown = places.into_iter().map(|place| context.without_secrets(&sanitize_line(&place)));
+    let shown = places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place)));
     (shown.collect(), is_whole)
 }
 

@@ -9,7 +9,7 @@ use forage_redact::RedactionReport;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::arguments::{globs_at, split};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::output_redactor::OutputRedactor;
@@ -125,14 +125,14 @@ pub(crate) type SimilarPath = (PathSimilarity, RelPath, EntryKind);
 
 /// Finds entries with similar names below `start`, and sorts them by similarity.
 pub(crate) fn near(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     name: &FileName,
     options: &WalkOptions,
     stop: &Stop,
 ) -> Result<(Vec<SimilarPath>, WalkReport), ToolError> {
     // A name may also be that of a directory or a link.
-    let options = context.known_to_index(root, WalkOptions { all_entries: true, ..options.clone() });
+    let options = call.workspace.known_to_index(root, WalkOptions { all_entries: true, ..options.clone() });
     let mut found: Vec<SimilarPath> = Vec::new();
     let report = walk(
         root,
@@ -184,7 +184,7 @@ fn sort_by_similarity(found: &mut Vec<SimilarPath>) {
 /// below other directories. Callers may expect this because in `fnmatch` such a glob matches the end of a
 /// path.
 pub(crate) fn fits_elsewhere(
-    context: &Context,
+    call: &Call,
     path: Option<&str>,
     argument: &'static str,
     glob: &str,
@@ -193,11 +193,11 @@ pub(crate) fn fits_elsewhere(
     {
         return None;
     }
-    let PathTarget { root, path: start, .. } = context.place(path).ok()?;
+    let PathTarget { root, path: start, .. } = call.place(path).ok()?;
     let meant = format!("**/{glob}");
     let globs = Some(globs_at(argument, std::slice::from_ref(&meant), (&root, &start)).ok()?);
-    let options = context.known_to_index(&root, WalkOptions { globs, ..context.walk_options() });
-    let stop = context.stop.within(limits::NEAREST_TIME);
+    let options = call.workspace.known_to_index(&root, WalkOptions { globs, ..call.walk_options() });
+    let stop = call.stop.within(limits::NEAREST_TIME);
     let mut first = None;
     walk(
         &root,
@@ -213,7 +213,7 @@ pub(crate) fn fits_elsewhere(
     )
     .ok()?;
     let mut hidden = RedactionReport::default();
-    let path = OutputRedactor::new(&context.redactor, &mut hidden).path(&first?).0;
+    let path = OutputRedactor::new(&call.workspace.redactor, &mut hidden).path(&first?).0;
     Some(format!(
         "`{argument}` with `/` starts at {}; did you mean `{meant}`, which matches {path}?",
         start.display()
@@ -223,7 +223,7 @@ pub(crate) fn fits_elsewhere(
 /// Warns about globs of a list that match no file of a walk with these options. `argument` is the argument
 /// with the globs, together with its template.
 pub(crate) fn unfit_globs(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     mut options: WalkOptions,
     (argument, template): (&'static str, &str),
@@ -243,11 +243,12 @@ pub(crate) fn unfit_globs(
         Some(only) => *only = compile(&globs)?,
         None => options.globs = compile(&globs),
     }
-    let options = context.known_to_index(root, options);
-    let unfit = globs_without_files((root, start), &options, &each, &context.stop);
+    let options = call.workspace.known_to_index(root, options);
+    let unfit = globs_without_files((root, start), &options, &each, &call.stop);
     let list: Vec<String> = unfit.into_iter().map(quoted).collect();
-    (!list.is_empty())
-        .then(|| format!("no searched file matches {} in {}", list.join(", "), context.names.fill(template)))
+    (!list.is_empty()).then(|| {
+        format!("no searched file matches {} in {}", list.join(", "), call.workspace.names.fill(template))
+    })
 }
 
 /// Finds the globs that match no file of a walk with these options. Returns an empty list if we can't
@@ -280,24 +281,24 @@ pub fn globs_without_files<'g>(
 }
 
 /// Adds similar paths to the error of a call whose path does not exist.
-pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolError) -> ToolError {
+pub(crate) fn with_nearest(call: &Call, path: Option<&str>, error: ToolError) -> ToolError {
     let (source, path) = match (error, path) {
         (ToolError::Path(source @ OpenError::NotFound { .. }), Some(path)) => (source, path),
         (error, _) => return error,
     };
     // `path#name` asks for a definition in a file.
     let name = FileName::new(path.rsplit_once('#').map_or(path, |(path, _)| path));
-    let stop = context.stop.within(limits::NEAREST_TIME);
+    let stop = call.stop.within(limits::NEAREST_TIME);
     let mut hidden = RedactionReport::default();
-    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
+    let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
     let mut nearest = Vec::new();
-    for root in context.roots.all() {
-        let options = context.walk_options();
-        let Ok((found, _)) = near(context, (root, &RelPath::root()), &name, &options, &stop) else {
+    for root in call.roots.all() {
+        let options = call.walk_options();
+        let Ok((found, _)) = near(call, (root, &RelPath::root()), &name, &options, &stop) else {
             continue;
         };
         let sure = found.into_iter().filter(|(nearness, ..)| *nearness < PathSimilarity::Scattered);
-        let is_main = Arc::ptr_eq(root, context.roots.main());
+        let is_main = Arc::ptr_eq(root, call.roots.main());
         nearest.extend(sure.take(limits::NEAREST_PATHS).map(|(nearness, path, _)| {
             let mut shown = if is_main { path.display().into_owned() } else { absolute(root, &path) };
             redactor.name(&mut shown);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::outcome::{Render as _, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
@@ -31,21 +31,21 @@ impl RunningCall {
     pub(crate) fn finish<T: Tool>(
         self,
         outcome: &mut ToolOutcome<T::Response>,
-        context: &Context,
+        call: &Call,
         notes: Vec<String>,
     ) {
         outcome.elapsed = self.at.elapsed();
         outcome.included_by = T::INCLUDES_NOISE;
-        outcome.names = Arc::clone(&context.names);
+        outcome.names = Arc::clone(&call.workspace.names);
         outcome.warnings.splice(..0, notes);
         if let Some(root) = &self.root {
-            outcome.warnings.extend(context.notices.iter().cloned());
+            outcome.warnings.extend(call.notices.iter().cloned());
             let path = absolute(root, &RelPath::root());
-            outcome.root.get_or_insert((path, context.names_root || self.is_other));
+            outcome.root.get_or_insert((path, call.names_root || self.is_other));
         }
-        let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
+        let untold = call.workspace.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
-        let mut redactor = OutputRedactor::new(&context.redactor, &mut outcome.hidden);
+        let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut outcome.hidden);
         outcome.response.redact(&mut redactor);
         if let Some(root) = self.root.as_ref().filter(|_| self.is_other) {
             outcome.response.name_whole_paths(root);
@@ -58,6 +58,6 @@ impl RunningCall {
 }
 
 /// Creates the error for a bug in a tool.
-pub(crate) fn internal<T: Tool>(context: &Context, message: String) -> ToolError {
-    ToolError::Internal { tool: context.names.tool(T::NAME), message }
+pub(crate) fn internal<T: Tool>(call: &Call, message: String) -> ToolError {
+    ToolError::Internal { tool: call.workspace.names.tool(T::NAME), message }
 }

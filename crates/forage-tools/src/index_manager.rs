@@ -1,6 +1,6 @@
 //! Indexes on disk: decides which roots should have one, and when to update it.
 //!
-//! [`IndexManager`] provides the indexes for the calls of a [`Context`](crate::Context). Each index has its
+//! [`IndexManager`] provides the indexes for the calls of a [`Workspace`](crate::Workspace). Each index has its
 //! own directory below a common one, outside of every root. Its files must belong to this user, so that no
 //! other user can have created them.
 

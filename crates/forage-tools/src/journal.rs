@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::head::AnswerHead;
 use crate::limits;
@@ -151,7 +151,7 @@ pub struct AskedTool<'a> {
 impl<'a> AskedTool<'a> {
     /// Creates the record of a tool call with its arguments.
     pub fn new(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
-        Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.egress() != Egress::None }
+        Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.spec().egress != Egress::None }
     }
 }
 
@@ -159,14 +159,14 @@ impl<'a> AskedTool<'a> {
 pub(crate) fn head(
     tool: &str,
     arguments: &Value,
-    context: &Context,
+    call: &Call,
     result: Result<&Answer, &ToolError>,
     (began, elapsed): (SystemTime, Duration),
     models: Vec<Value>,
 ) -> CallHead {
     let mut arguments = arguments.clone();
     let mut room = limits::JOURNAL_ARGUMENT_BYTES;
-    let arguments_cut = bound(&mut arguments, &mut room, context);
+    let arguments_cut = bound(&mut arguments, &mut room, call);
     let (status, error) = match result {
         Ok(answer) if answer.partial() => (CallStatus::Partial, None),
         Ok(answer) if answer.found => (CallStatus::Found, None),
@@ -177,29 +177,30 @@ pub(crate) fn head(
     let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
     // A call that failed has no summary, but its record should name the roots.
     if head.roots.is_empty() {
-        let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
+        let roots = call.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
         head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
     }
-    let message = result.err().map(|error| error.message(tool, &context.names)).unwrap_or_default();
+    let message = result.err().map(|error| error.message(tool, &call.workspace.names)).unwrap_or_default();
     let text = result.map_or(message.as_str(), |answer| answer.text.as_str());
-    let observers = &context.observers;
+    let observers = &call.workspace.observers;
     CallHead {
         began_us: since_1970(began),
         elapsed_us: microseconds(elapsed),
         client: observers.client.map(str::to_owned),
         arguments,
         arguments_cut,
-        text_bytes: context.text_bytes as u64,
-        names_root: context.names_root,
-        base: context.roots.base().display().into_owned(),
+        text_bytes: call.limits.text_bytes as u64,
+        names_root: call.names_root,
+        base: call.roots.base().display().into_owned(),
         code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
-        error: error
-            .map(|_| clip(&context.without_secrets(&sanitize_line(&message)), limits::JOURNAL_ERROR_BYTES)),
+        error: error.map(|_| {
+            clip(&call.workspace.without_secrets(&sanitize_line(&message)), limits::JOURNAL_ERROR_BYTES)
+        }),
         bytes: text.len() as u64,
         digest: digest(text),
         head,
         models,
-        trace: observers.trace.clone(),
+        trace: call.trace.clone(),
         ..CallHead::new(observers.surface, tool, status)
     }
 }
@@ -221,12 +222,12 @@ pub fn microseconds(time: Duration) -> u64 {
 
 /// Redacts a value and cuts it to `room` bytes: cuts strings and drops further values. Returns true if
 /// anything was cut.
-fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
+fn bound(value: &mut Value, room: &mut usize, call: &Call) -> bool {
     let mut is_cut = false;
     match value {
         Value::String(text) => {
             // A secret that is cut off may not be recognized any more, so we redact first.
-            *text = context.without_secrets(text);
+            *text = call.workspace.without_secrets(text);
             if text.len() > *room {
                 *text = clip(text, *room);
                 is_cut = true;
@@ -236,7 +237,7 @@ fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
         Value::Array(values) => {
             values.retain_mut(|value| {
                 let is_kept = *room > 0;
-                is_cut |= !is_kept || bound(value, room, context);
+                is_cut |= !is_kept || bound(value, room, call);
                 is_kept
             });
         }
@@ -244,7 +245,7 @@ fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
             fields.retain(|name, value| {
                 let is_kept = *room > name.len();
                 *room -= name.len().min(*room);
-                is_cut |= !is_kept || bound(value, room, context);
+                is_cut |= !is_kept || bound(value, room, call);
                 is_kept
             });
         }
@@ -266,11 +267,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let policy = RootPolicy { home: None, allow_broad: true };
         let root = Root::open(directory.path(), &policy, SecretPolicy::standard(&[])).unwrap();
-        let context = Context::new(forage_fs::Roots::new(vec![root], forage_fs::RelPath::root()).unwrap());
+        let roots = forage_fs::Roots::new(vec![root], forage_fs::RelPath::root()).unwrap();
+        let call = crate::workspace::Workspace::new(roots).start_call();
         let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         for room in 1..60 {
             let mut value = json!({ "pattern": format!("find {secret}") });
-            bound(&mut value, &mut { room }, &context);
+            bound(&mut value, &mut { room }, &call);
             assert!(!value.to_string().contains("ghp_a"), "{value}");
         }
     }

@@ -15,7 +15,7 @@
 //! # // One crate alone.
 //! # let root = forage_fs::Root::open("src".as_ref(), &Default::default(), forage_fs::SecretPolicy::standard(&[]))?;
 //! # let roots = forage_fs::Roots::new(vec![root], forage_fs::RelPath::root())?;
-//! # let workspace = Workspace::from_context(forage_tools::Context::new(roots));
+//! # let workspace = Workspace::new(roots);
 //! let found = workspace.grep(GrepRequest::new(r"pub struct \w+").file_pattern("*.rs"))?.response;
 //! for file in &found.files {
 //!     println!("{}: {} of {} matches", file.path, file.match_count, found.match_count);
@@ -41,8 +41,8 @@
 
 mod answer_cache;
 mod arguments;
+mod call;
 mod changes;
-mod context;
 mod correction;
 mod cursor;
 mod dependencies;
@@ -71,6 +71,7 @@ pub mod registry;
 mod revision;
 mod sanitize;
 pub mod schema;
+mod settings;
 mod shown;
 mod shown_earlier;
 pub mod telemetry;
@@ -85,11 +86,8 @@ mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::{ArgumentAlias, ArgumentAliases, read_arguments};
+pub use call::{Call, CallProgress, WaitingFor};
 pub use changes::ChangedFiles;
-pub use context::{
-    AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
-    FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
-};
 pub use dependencies::{DEPENDENCY, DependencyPlace, DependencyStores};
 pub use error::{ErrorCode, ToolError};
 pub use file_names::globs_without_files;
@@ -107,11 +105,15 @@ pub use outlines::{OutlineCache, enclosing_definition};
 pub use place::ROOT;
 pub use revision::RevisionFiles;
 pub use sanitize::{sanitize, sanitize_line};
+pub use settings::{
+    AnswerForm, CallLimits, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode,
+    FilterSettings, LookupSettings, OnModelFailure, SearchSettings,
+};
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{CallObservers, Telemetry};
 pub use text::clip;
-pub use tool::{Egress, RecordReceiver, Tool};
+pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};
 pub use why::{PathExplanation, why};

@@ -1,5 +1,5 @@
 //! Limits of the tools, each with its unit and reason. Those that a user may change are defaults in
-//! [`crate::Context`].
+//! [`crate::CallLimits`] and the settings of a [`crate::Workspace`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use forage_fs::{RelPath, Root};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::finish::{RunningCall, internal};
 use crate::limits;
@@ -54,14 +54,14 @@ pub struct RootShares<R> {
 
 /// Chooses the only root that a call applies to, or the first one if the tool handles all roots itself.
 /// Returns `None` if we must call each root separately.
-pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
-    if context.roots.all().len() == 1 {
-        return Ok(Some(Arc::clone(context.roots.main())));
+pub(crate) fn chosen<T: Tool>(call: &Call, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
+    if call.roots.all().len() == 1 {
+        return Ok(Some(Arc::clone(call.roots.main())));
     }
     match (path.filter(|path| !is_anywhere(path)), T::ABOUT) {
-        (Some(path), _) => context.place(Some(path)).map(|place| Some(place.root)),
+        (Some(path), _) => call.place(Some(path)).map(|place| Some(place.root)),
         (None, RootScope::PerRoot) => Ok(None),
-        (None, _) => Ok(Some(Arc::clone(context.roots.main()))),
+        (None, _) => Ok(Some(Arc::clone(call.roots.main()))),
     }
 }
 
@@ -70,20 +70,20 @@ pub(crate) fn is_anywhere(path: &str) -> bool {
     matches!(path.trim(), "" | "." | "./")
 }
 
-impl Context {
-    /// Restricts the context to a call about one of the roots.
+impl Call {
+    /// Restricts the call to one of the roots.
     pub(crate) fn only(&self, root: &Arc<Root>) -> Self {
-        let mut context = self.clone();
-        context.apart = self.roots.below(root);
-        context.roots = self.roots.only(root);
+        let mut call = self.clone();
+        call.apart = self.roots.below(root);
+        call.roots = self.roots.only(root);
         // One root may have most of the work, so each should get more than its share of the threads.
         let threads = self.walk_options().thread_count();
-        context.threads = (2 * threads).div_ceil(self.roots.all().len()).clamp(1, threads);
+        call.limits.threads = (2 * threads).div_ceil(self.roots.all().len()).clamp(1, threads);
         if !self.is_first(root) {
             // Notices should appear only once.
-            context.notices.clear();
+            call.notices.clear();
         }
-        context
+        call
     }
 
     /// Returns true if relative paths are below this root.
@@ -100,33 +100,33 @@ impl Context {
 /// Fails with the error of the first root if no root succeeds, or with the first error that is about the
 /// request itself.
 pub(crate) fn each<T: Tool>(
-    context: &Context,
+    call: &Call,
     request: &T::Request,
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
-    let roots = context.roots.all();
-    if let Some(shares) = T::shares(context, request) {
+    let roots = call.roots.all();
+    if let Some(shares) = T::shares(call, request) {
         let is_alone = shares.requests.len() == 1;
-        let outcomes = ask::<T>(context, roots.iter().zip(shares.requests).collect());
-        let mut outcome = joined(context, roots.iter().zip(outcomes))?;
+        let outcomes = ask::<T>(call, roots.iter().zip(shares.requests).collect());
+        let mut outcome = joined(call, roots.iter().zip(outcomes))?;
         // The answer of a single root has no head with its name.
         outcome.root.iter_mut().for_each(|(_, is_named)| *is_named |= is_alone);
         outcome.warnings.splice(..0, notes.into_iter().chain(shares.notes));
         return Ok(outcome);
     }
     let mut wanted = request.clone();
-    let max = T::max_results(&mut wanted, context)
-        .map(|(max, default)| max.map_or(default, |max| max.max(1) as u64));
+    let max =
+        T::max_results(&mut wanted, call).map(|(max, default)| max.map_or(default, |max| max.max(1) as u64));
     let share = max.map(|max| max.div_ceil(roots.len() as u64));
     let began = Instant::now();
     let limited = |share: Option<u64>| {
         let mut request = request.clone();
-        if let (Some(share), Some((max, _))) = (share, T::max_results(&mut request, context)) {
+        if let (Some(share), Some((max, _))) = (share, T::max_results(&mut request, call)) {
             *max = i64::try_from(share).ok();
         }
         request
     };
-    let mut outcomes = ask::<T>(context, roots.iter().map(|root| (root, limited(share))).collect());
+    let mut outcomes = ask::<T>(call, roots.iter().map(|root| (root, limited(share))).collect());
     let is_cut = |outcome: &Result<ToolOutcome<T::Response>, ToolError>| {
         outcome.as_ref().is_ok_and(|outcome| outcome.truncated_by == Some(Limit::MaxResults))
     };
@@ -136,11 +136,11 @@ pub(crate) fn each<T: Tool>(
     // root.
     let more = max.unwrap_or_default().saturating_sub(taken) / cut.len().max(1) as u64;
     // A second call may take as long as the first one.
-    if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
+    if !cut.is_empty() && more > 0 && began.elapsed() < call.limits.timeout / 2 && call.stop.check().is_none()
     {
         let share = share.unwrap_or_default() + more;
         let again = cut.iter().map(|&index| (&roots[index], limited(Some(share)))).collect();
-        for (index, new) in cut.into_iter().zip(ask::<T>(context, again)) {
+        for (index, new) in cut.into_iter().zip(ask::<T>(call, again)) {
             // We keep the earlier outcome if the second call failed or returned fewer results.
             let results = |it: &Result<ToolOutcome<T::Response>, ToolError>| {
                 it.as_ref().map_or(0, |outcome| outcome.response.results())
@@ -150,14 +150,14 @@ pub(crate) fn each<T: Tool>(
             }
         }
     }
-    let mut outcome = joined(context, roots.iter().zip(outcomes))?;
+    let mut outcome = joined(call, roots.iter().zip(outcomes))?;
     outcome.warnings.splice(..0, notes);
     Ok(outcome)
 }
 
 /// Merges the outcomes of several roots: that of the first successful root, with the others attached.
 fn joined<'a, R>(
-    context: &Context,
+    call: &Call,
     outcomes: impl Iterator<Item = (&'a Arc<Root>, Result<ToolOutcome<R>, ToolError>)>,
 ) -> Result<ToolOutcome<R>, ToolError> {
     let mut outcomes: Vec<_> = outcomes.collect();
@@ -178,7 +178,7 @@ fn joined<'a, R>(
     }
     let other = |(root, outcome): (&Arc<Root>, Result<ToolOutcome<R>, ToolError>)| OtherRoot {
         root: absolute(root, &RelPath::root()),
-        outcome: outcome.map_err(|error| context.without_secrets(&error.to_string())),
+        outcome: outcome.map_err(|error| call.workspace.without_secrets(&error.to_string())),
     };
     outcome.others = outcomes.into_iter().map(other).collect();
     let is_partial = outcome.truncated_by.is_some_and(Limit::ends_early);
@@ -190,8 +190,8 @@ fn joined<'a, R>(
 
 /// One root of a sequential call.
 pub(crate) struct RootTurn<'a> {
-    /// The context for this root only.
-    pub(crate) context: &'a Context,
+    /// The call, about this root only.
+    pub(crate) call: &'a Call,
     /// The root, unless relative paths are below it.
     pub(crate) other: Option<&'a Root>,
 }
@@ -202,44 +202,44 @@ pub(crate) struct RootTurn<'a> {
 ///
 /// Fails if no root succeeds, or if the request is invalid.
 pub(crate) fn in_turn<T: Tool>(
-    context: &Context,
+    call: &Call,
     request: &T::Request,
     mut run: impl FnMut(RootTurn<'_>, T::Request) -> Result<(ToolOutcome<T::Response>, bool), ToolError>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
-    let with_dependency = context.with_dependency(T::path(request))?;
-    let context = with_dependency.as_ref().unwrap_or(context);
-    let chosen = chosen::<T>(context, T::path(request))?;
-    let roots = chosen.as_ref().map_or(context.roots.all(), std::slice::from_ref);
+    let with_dependency = call.with_dependency(T::path(request))?;
+    let call = with_dependency.as_ref().unwrap_or(call);
+    let chosen = chosen::<T>(call, T::path(request))?;
+    let roots = chosen.as_ref().map_or(call.roots.all(), std::slice::from_ref);
     let (mut outcomes, mut is_wanted) = (Vec::new(), true);
     for root in roots {
         if !is_wanted {
             break;
         }
-        let is_other = !context.is_first(root);
+        let is_other = !call.is_first(root);
         let running = RunningCall::start(Some(root), is_other);
-        let only = chosen.is_none().then(|| context.only(root));
-        let context = only.as_ref().unwrap_or(context);
-        let turn = RootTurn { context, other: is_other.then_some(&**root) };
+        let only = chosen.is_none().then(|| call.only(root));
+        let call = only.as_ref().unwrap_or(call);
+        let turn = RootTurn { call, other: is_other.then_some(&**root) };
         let outcome = run(turn, request.clone()).map(|(mut outcome, more)| {
-            running.finish::<T>(&mut outcome, context, Vec::new());
+            running.finish::<T>(&mut outcome, call, Vec::new());
             is_wanted = more;
             outcome
         });
         outcomes.push(outcome);
     }
-    joined(context, roots.iter().zip(outcomes))
+    joined(call, roots.iter().zip(outcomes))
 }
 
 /// Calls these roots in parallel, each with its own request.
 fn ask<T: Tool>(
-    context: &Context,
+    call: &Call,
     calls: Vec<(&Arc<Root>, T::Request)>,
 ) -> Vec<Result<ToolOutcome<T::Response>, ToolError>> {
     let ask = |(root, request): (&Arc<Root>, T::Request)| {
-        let running = RunningCall::start(Some(root), !context.is_first(root));
-        let context = context.only(root);
-        let mut outcome = run::<T>(&context, request)?;
-        running.finish::<T>(&mut outcome, &context, Vec::new());
+        let running = RunningCall::start(Some(root), !call.is_first(root));
+        let call = call.only(root);
+        let mut outcome = run::<T>(&call, request)?;
+        running.finish::<T>(&mut outcome, &call, Vec::new());
         // We display the root's name above its answer.
         outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = false);
         Ok(outcome)
@@ -250,7 +250,7 @@ fn ask<T: Tool>(
         let others: Vec<_> = calls.map(|call| scope.spawn(move || ask(call))).collect();
         let first = ask(first);
         let end = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err(internal::<T>(context, "a panic".to_owned())))
+            thread.join().unwrap_or_else(|_| Err(internal::<T>(call, "a panic".to_owned())))
         };
         std::iter::once(first).chain(others.into_iter().map(end)).collect()
     })

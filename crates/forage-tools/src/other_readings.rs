@@ -9,7 +9,7 @@ use forage_fs::{RelPath, Root, WalkOptions};
 use forage_search::index::Index;
 use forage_search::{Case, FileEvents, Pattern, PatternBudget, PatternOptions, ScanOptions, escape, search};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, other_forms, quoted, words_of_name};
@@ -120,13 +120,13 @@ struct ReadingMatches {
 
 /// Describes each reading that has matches in a sentence, for a pattern that has none.
 pub fn other_readings(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     walk: &WalkOptions,
     (pattern, options, budget): (&str, &PatternOptions, &PatternBudget),
     stop: &Stop,
 ) -> Vec<String> {
-    let (stop, index) = (stop.within(limits::READINGS_TIME), context.index(root));
+    let (stop, index) = (stop.within(limits::READINGS_TIME), call.workspace.index(root));
     let mut sentences = Vec::new();
     for reading in readings(pattern, options) {
         // Fuzzy matching is the last resort.
@@ -136,10 +136,10 @@ pub fn other_readings(
         let Ok(compiled) = Pattern::new_in(budget, &reading.pattern, &reading.options, &stop) else {
             continue;
         };
-        let find = || find(context, (root, start), walk, &compiled, index.as_ref(), &stop);
+        let find = || find(call, (root, start), walk, &compiled, index.as_ref(), &stop);
         let (found, is_whole) = index.as_ref().map_or_else(find, |index| index.unexplained(find));
         if found.lines > 0 {
-            sentences.push(sentence(context, &reading, &found, is_whole));
+            sentences.push(sentence(call, &reading, &found, is_whole));
         }
     }
     sentences
@@ -147,7 +147,7 @@ pub fn other_readings(
 
 /// Counts the matches of a pattern. Also returns true if the counts are complete.
 fn find(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     walk: &WalkOptions,
     pattern: &Pattern,
@@ -156,7 +156,7 @@ fn find(
 ) -> (ReadingMatches, bool) {
     let scan = ScanOptions {
         line_bytes: Some(limits::GREP_LINE_CHARACTERS),
-        max_file_bytes: context.max_file_bytes,
+        max_file_bytes: call.limits.max_file_bytes,
         max_spans: 1,
         index: index.cloned(),
         exhaustive: true,
@@ -184,29 +184,29 @@ fn find(
 }
 
 /// Ranks files for the words of a pattern. Returns no files without indexes, or if the ranking is weak.
-pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
+pub(crate) fn ranked_first(call: &Call, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = pattern.split(|c| !is_part(c)).filter(|word| word.len() > 2).collect();
     // Without an index, a ranking would have to read the whole tree.
-    if words.is_empty() || context.indexes.is_none() {
+    if words.is_empty() || call.workspace.indexes.is_none() {
         return Vec::new();
     }
     let path = (!start.is_root()).then(|| start.display().into_owned());
     let request = RankRequest { path, ..RankRequest::new(words.join(" ")) };
     let stop = stop.within(limits::READINGS_TIME);
-    let Ok((ranking, _)) = rank(context, &request, (limits::READINGS_RANKED, 1), &stop) else {
+    let Ok((ranking, _)) = rank(call, &request, (limits::READINGS_RANKED, 1), &stop) else {
         return Vec::new();
     };
     if ranking.is_weak() {
         return Vec::new();
     }
-    ranking.files.iter().map(|file| context.without_secrets(&sanitize_line(&file.path))).collect()
+    ranking.files.iter().map(|file| call.workspace.without_secrets(&sanitize_line(&file.path))).collect()
 }
 
-fn sentence(context: &Context, reading: &Reading, found: &ReadingMatches, is_whole: bool) -> String {
+fn sentence(call: &Call, reading: &Reading, found: &ReadingMatches, is_whole: bool) -> String {
     let at_least = if is_whole { "" } else { "at least " };
     let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
-    let description = context.names.fill(reading.description);
+    let description = call.workspace.names.fill(reading.description);
     let mut text = format!("{description}: {at_least}{lines} in {files}, such as {}", found.first);
     if reading.has_spellings {
         let mut spellings: Vec<(&String, &u64)> = found.spellings.iter().collect();
@@ -218,7 +218,7 @@ fn sentence(context: &Context, reading: &Reading, found: &ReadingMatches, is_who
             .collect();
         text += &format!("; spelled {}", shown.join(", "));
     }
-    clip(&context.without_secrets(&sanitize_line(&text)), limits::READING_BYTES)
+    clip(&call.workspace.without_secrets(&sanitize_line(&text)), limits::READING_BYTES)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use forage_base::{Hash64, Stop};
 use forage_fs::{RelPath, Root};
 use forage_rank::{DefinitionKind, FileOutline, Use};
 
-use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
+use crate::workspace::Workspace;
 
 /// Caches outlines by the names and contents of their files, so that they never become outdated.
 #[derive(Debug, Default)]
@@ -91,13 +91,14 @@ impl CachedOutlines {
 /// file.
 #[must_use]
 pub fn enclosing_definition(
-    context: &Context,
+    workspace: &Workspace,
     root: &Arc<Root>,
     path: &RelPath,
     line: u32,
 ) -> Option<String> {
-    let (text, ..) = whole_text(root, path, &context.stop).ok()?;
-    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, &context.stop);
+    let (text, ..) = whole_text(root, path, &workspace.stop).ok()?;
+    let outline =
+        workspace.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, &workspace.stop);
     let at = outline.innermost(line)?;
     let names = outline.qualified(at);
     let is_code = outline.definitions[at].kind != DefinitionKind::Heading;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use forage_fs::{Globs, OpenError, RelPath, Root};
 
 use crate::arguments::{escaped, split};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::names::ToolNames;
 use crate::revision::{Revision, RevisionEntry};
@@ -37,7 +37,7 @@ pub(crate) struct PathTarget {
     pub(crate) revision: Option<Revision>,
 }
 
-impl Context {
+impl Call {
     /// Resolves `path`, which is the first root by default.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The registry of tools. We derive schemas, command line, provider definitions and tests from it.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -8,7 +9,7 @@ use forage_base::Stop;
 use serde_json::Value;
 
 use crate::arguments::{self, ArgumentDefinition};
-use crate::context::{Context, FilterMode};
+use crate::call::Call;
 use crate::correction;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
@@ -20,17 +21,18 @@ use crate::outcome::{Answer, ToolOutcome};
 use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
+use crate::settings::FilterMode;
 use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
-use crate::tool::{Egress, RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::tools::{
     GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchHistory, SearchIndex,
 };
 
 struct RegistryEntry<T> {
-    /// Replaces the tool's own name and description.
-    wording: Option<RenamedTool>,
+    /// The tool's own properties, or those that replace them.
+    spec: OnceLock<ToolSpec>,
     /// Created on first use.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
@@ -38,63 +40,27 @@ struct RegistryEntry<T> {
 
 impl<T: Tool> RegistryEntry<T> {
     const fn new() -> Self {
-        Self { wording: None, schema: OnceLock::new(), tool: PhantomData }
+        Self { spec: OnceLock::new(), schema: OnceLock::new(), tool: PhantomData }
     }
 
     fn schema(&self) -> &Value {
         self.schema.get_or_init(schema::portable::<T::Request>)
     }
 
-    fn call_as_written(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn call_as_written(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        Ok(Answer::from_outcome(call_with::<T>(context, request, notes)?, context.text_bytes))
+        Ok(Answer::from_outcome(call_with::<T>(call, request, notes)?, call.limits.text_bytes))
     }
 }
 
 impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
-    fn name(&self) -> &str {
-        self.wording.as_ref().map_or(T::NAME, |wording| &wording.name)
+    fn spec(&self) -> &ToolSpec {
+        self.spec.get_or_init(T::spec)
     }
 
-    fn id(&self) -> &str {
-        T::NAME
-    }
-
-    fn is_named(&self) -> bool {
-        self.wording.as_ref().is_some_and(|wording| wording.is_named)
-    }
-
-    fn worded(&self, wording: RenamedTool) -> Option<Arc<dyn AnyTool>> {
-        Some(Arc::new(Self { wording: Some(wording), ..Self::new() }))
-    }
-
-    fn method(&self) -> &str {
-        T::METHOD
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        T::ALIASES
-    }
-
-    fn distinct_name(&self) -> &str {
-        T::DISTINCT_NAME
-    }
-
-    fn title(&self) -> &str {
-        T::TITLE
-    }
-
-    fn description(&self) -> &str {
-        self.wording.as_ref().map_or(T::DESCRIPTION.trim_ascii_end(), |wording| &wording.description)
-    }
-
-    fn is_on_by_default(&self) -> bool {
-        T::ON_BY_DEFAULT
-    }
-
-    fn egress(&self) -> Egress {
-        T::EGRESS
+    fn with_spec(&self, spec: ToolSpec) -> Option<Arc<dyn AnyTool>> {
+        Some(Arc::new(Self { spec: spec.into(), ..Self::new() }))
     }
 
     fn input_schema(&self) -> Value {
@@ -117,30 +83,22 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         answer_schema::<T>()
     }
 
-    fn is_quick(&self) -> bool {
-        T::IS_QUICK
-    }
-
-    fn is_about_roots(&self) -> bool {
-        T::ABOUT != RootScope::None
-    }
-
-    fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn corrected(&self, call: &Call, request: Value, error: &ToolError) -> Option<Value> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let corrected = correction::corrected(&definition, request, error)?;
         // The placeholder itself would be rejected, so we can't check this request.
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
         // To check that the tool accepts the request, make a call that is cancelled before it does anything.
-        let mut context = context.clone();
+        let mut call = Call { stop: Stop::never(), noted: Arc::default(), ..call.clone() };
+        call.stop.cancel();
+        let workspace = call.workspace_mut();
         // No observer may see this call.
-        context.observers = CallObservers::default();
-        context.stop = Stop::never();
-        context.stop.cancel();
-        context.filter.mode = FilterMode::Lexical;
+        workspace.observers = CallObservers::default();
+        workspace.filter.mode = FilterMode::Lexical;
         let refused = matches!(
-            self.call_as_written(&context, corrected.clone()),
+            self.call_as_written(&call, corrected.clone()),
             Err(ToolError::Request(_)
                 | ToolError::Argument { .. }
                 | ToolError::Pattern { .. }
@@ -150,20 +108,20 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         (!refused).then_some(corrected)
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let error = match self.call_as_written(context, request.clone()) {
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let error = match self.call_as_written(call, request.clone()) {
             Err(error @ ToolError::Pattern { .. }) => error,
             result => return result,
         };
-        let Some(corrected) = self.corrected(context, request, &error) else { return Err(error) };
-        let mut context = context.clone();
+        let Some(corrected) = self.corrected(call, request, &error) else { return Err(error) };
+        let mut call = call.clone();
         let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
         let pattern = clip(&pattern, limits::QUOTED_BYTES);
-        context.notices.push(format!(
+        call.notices.push(format!(
             "the pattern is not a valid regular expression; searched for this instead: {pattern}"
         ));
         // The caller did not write the corrected pattern, so an error must be about the original one.
-        self.call_as_written(&context, corrected).map_err(|_| error)
+        self.call_as_written(&call, corrected).map_err(|_| error)
     }
 
     fn piece_schema(&self) -> Option<Value> {
@@ -178,30 +136,24 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         schema
     }
 
-    fn each(
-        &self,
-        context: &Context,
-        request: Value,
-        receive: RecordReceiver<'_>,
-    ) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
+    fn each(&self, call: &Call, request: Value, receive: RecordReceiver<'_>) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &call.workspace.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        let outcome = catch_unwind(AssertUnwindSafe(|| T::each(context, request, receive)));
-        let mut outcome =
-            outcome.unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| T::each(call, request, receive)));
+        let mut outcome = outcome.unwrap_or_else(|panic| Err(internal::<T>(call, panic_message(&*panic))))?;
         outcome.warnings.splice(0..0, notes);
-        Ok(Answer::from_outcome(outcome, context.text_bytes))
+        Ok(Answer::from_outcome(outcome, call.limits.text_bytes))
     }
 }
 
 /// Formats the message to a model for a rejected call: the problem, and the corrected call if there is one.
-pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
-    let mut message = error.message(tool.id(), &context.names);
-    if let Some(corrected) = tool.corrected(context, request, error) {
-        message += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
+pub fn refusal(tool: &dyn AnyTool, call: &Call, request: Value, error: &ToolError) -> String {
+    let mut message = error.message(tool.id(), &call.workspace.names);
+    if let Some(corrected) = tool.corrected(call, request, error) {
+        message += &format!("\nCall it like this: {} {corrected}", call.workspace.names.called(tool.id()));
     }
     // The message may quote the arguments, and these may contain secrets.
-    clip(&context.without_secrets(&message), limits::ERROR_BYTES)
+    clip(&call.workspace.without_secrets(&message), limits::ERROR_BYTES)
 }
 
 /// Runs a call with a typed request. Use [`AnyTool::call`] for a request in JSON. The outcome is redacted but
@@ -210,8 +162,8 @@ pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &To
 /// # Errors
 ///
 /// Fails with the tool's error.
-pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
-    call_with::<T>(context, request, Vec::new())
+pub fn call<T: Tool>(call: &Call, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
+    call_with::<T>(call, request, Vec::new())
 }
 
 /// Parses arguments as a call of the tool does, including the names that other tools use for them.
@@ -219,56 +171,53 @@ pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutco
 /// # Errors
 ///
 /// Fails if the arguments don't fit the tool's schema.
-pub fn request<T: Tool>(context: &Context, arguments: Value) -> Result<T::Request, ToolError> {
+pub fn request<T: Tool>(call: &Call, arguments: Value) -> Result<T::Request, ToolError> {
     let schema = schema::portable::<T::Request>();
-    let definition = ArgumentDefinition::for_tool::<T>(&schema, &context.names);
+    let definition = ArgumentDefinition::for_tool::<T>(&schema, &call.workspace.names);
     Ok(arguments::parse(&definition, arguments)?.0)
 }
 
-/// Like [`call`], but renders the answer, limited to the context's `text_bytes`.
+/// Like [`call`], but renders the answer, limited to the call's `text_bytes`.
 ///
 /// # Errors
 ///
 /// Fails with the tool's error.
-pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
-    Ok(render::<T>(context, call::<T>(context, request)?))
+pub fn answer<T: Tool>(call: &Call, request: T::Request) -> Result<Answer, ToolError> {
+    Ok(render::<T>(call, self::call::<T>(call, request)?))
 }
 
-/// Renders the outcome of [`call`], limited to the context's `text_bytes`.
-pub fn render<T: Tool>(context: &Context, outcome: ToolOutcome<T::Response>) -> Answer {
-    Answer::from_outcome(outcome, context.text_bytes)
+/// Renders the outcome of [`call`], limited to the call's `text_bytes`.
+pub fn render<T: Tool>(call: &Call, outcome: ToolOutcome<T::Response>) -> Answer {
+    Answer::from_outcome(outcome, call.limits.text_bytes)
 }
 
 /// Dispatches a call. `notes` come from argument parsing.
 fn call_with<T: Tool>(
-    context: &Context,
+    call: &Call,
     request: T::Request,
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let path = T::path(&request).map(str::to_owned);
-    let with_dependency = context.with_dependency(path.as_deref())?;
-    let context = with_dependency.as_ref().unwrap_or(context);
+    let with_dependency = call.with_dependency(path.as_deref())?;
+    let call = with_dependency.as_ref().unwrap_or(call);
     let root = match T::ABOUT {
         RootScope::None => None,
-        _ => match multi_root::chosen::<T>(context, path.as_deref())? {
-            None => return multi_root::each::<T>(context, &request, notes),
+        _ => match multi_root::chosen::<T>(call, path.as_deref())? {
+            None => return multi_root::each::<T>(call, &request, notes),
             root => root,
         },
     };
-    let is_other = root.as_ref().is_some_and(|root| !context.is_first(root));
+    let is_other = root.as_ref().is_some_and(|root| !call.is_first(root));
     let running = RunningCall::start(root.as_ref(), is_other);
-    let outcome = run::<T>(context, request);
-    let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
-    running.finish::<T>(&mut outcome, context, notes);
+    let outcome = run::<T>(call, request);
+    let mut outcome = outcome.map_err(|error| with_nearest(call, path.as_deref(), error))?;
+    running.finish::<T>(&mut outcome, call, notes);
     Ok(outcome)
 }
 
-pub(crate) fn run<T: Tool>(
-    context: &Context,
-    request: T::Request,
-) -> Result<ToolOutcome<T::Response>, ToolError> {
-    catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
-        .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))
+pub(crate) fn run<T: Tool>(call: &Call, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
+    catch_unwind(AssertUnwindSafe(|| T::run(call, request)))
+        .unwrap_or_else(|panic| Err(internal::<T>(call, panic_message(&*panic))))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -373,7 +322,7 @@ impl ToolSelection {
     /// Returns true if this tool is advertised to agents.
     pub fn has(&self, tool: &dyn AnyTool) -> bool {
         let id = tool.id();
-        (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
+        (tool.spec().is_on_by_default || self.on.contains(&id)) && !self.off.contains(&id)
     }
 
     /// Determines the name of a tool.
@@ -419,14 +368,16 @@ impl ToolSelection {
 pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
         let wording = choice.wording(tool.id());
+        let mut spec = tool.spec().clone();
+        spec.is_named = wording.is_some_and(|wording| wording.name.is_some());
         let description = wording.and_then(|wording| wording.description.clone());
-        let is_named = wording.is_some_and(|wording| wording.name.is_some());
-        if name == tool.id() && description.is_none() && !is_named {
+        if name == tool.id() && description.is_none() && !spec.is_named {
             return tool;
         }
+        spec.name = name.into();
+        spec.description = description.map_or(spec.description, Cow::Owned);
         // A process selects its tools only once, so these values may live as long as the process.
-        let description = description.unwrap_or_else(|| tool.description().to_owned());
-        match tool.worded(RenamedTool { name, is_named, description }) {
+        match tool.with_spec(spec) {
             Some(worded) => &**Box::leak(Box::new(worded)),
             None => tool,
         }
@@ -434,21 +385,9 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A name and description that replace a tool's own. [`ToolOverride`] is the corresponding setting.
-#[derive(Clone, Debug)]
-pub struct RenamedTool {
-    /// The name that callers use.
-    pub name: String,
-    /// Whether the user chose the name.
-    pub is_named: bool,
-    /// The description for models.
-    pub description: String,
-}
-
 /// Shares a tool of the registry. Returns `None` for any other tool.
 pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
-    let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
-    tool.worded(RenamedTool { name, is_named: tool.is_named(), description })
+    tool.with_spec(tool.spec().clone())
 }
 
 /// Looks up the tool with this original name or alias.
@@ -474,7 +413,7 @@ pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dy
     let find = |name: &str| {
         let is_alias = |holder: &&'a T| {
             let tool = tool(holder);
-            tool.id() == name || tool.distinct_name() == name || tool.aliases().contains(&name)
+            tool.id() == name || tool.spec().distinct_name == name || tool.spec().aliases.contains(&name)
         };
         let is_called = |holder: &&'a T| tool(holder).name() == name;
         holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))

@@ -9,7 +9,7 @@ use forage_fs::{OpenError, RelPath, Root, SkipReason, display_path};
 use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, RevisionError, StoredEntry};
 use forage_search::{ReadStored, StoredTexts};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::sanitize::sanitize_line;
@@ -36,7 +36,7 @@ pub(crate) enum RevisionEntry {
 /// The root of a repository, a path in it, and the revision to read it at.
 pub(crate) type RevisionPlace = (Arc<Root>, RelPath, Revision);
 
-impl Context {
+impl Call {
     /// Parses `REV:path` or `ref:REV` and resolves the revision. Returns `None` for a text of another form,
     /// or if the first part is not a revision.
     pub(crate) fn revision(&self, text: &str) -> Option<Result<RevisionPlace, ToolError>> {
@@ -236,9 +236,9 @@ pub struct RevisionFiles {
 impl RevisionFiles {
     /// Lists the files that `REV:path` or `ref:REV` names. Returns `None` for a text of another form.
     #[must_use]
-    pub fn named(context: &Context, text: &str) -> Option<Result<Self, ToolError>> {
-        let found = context.revision(text)?.and_then(|(root, start, revision)| {
-            let texts = revision.texts(&root, &start, &context.stop)?;
+    pub fn named(call: &Call, text: &str) -> Option<Result<Self, ToolError>> {
+        let found = call.revision(text)?.and_then(|(root, start, revision)| {
+            let texts = revision.texts(&root, &start, &call.stop)?;
             Ok(Self { revision, root, start, texts })
         });
         Some(found)

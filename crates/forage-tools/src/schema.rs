@@ -48,19 +48,19 @@ pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -
 
 /// Like [`definition`], but with another schema for its arguments.
 pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, format: SchemaFormat) -> Value {
-    let (name, description) = (tool.name(), names.fill(tool.description()));
+    let (name, description) = (tool.name(), names.fill(&tool.spec().description));
     let shape = match format {
         SchemaFormat::Mcp => DefinitionShape::Mcp(McpDefinition {
             name,
-            title: tool.title(),
+            title: &tool.spec().title,
             description,
             input_schema: schema,
             annotations: McpAnnotations {
-                title: tool.title(),
+                title: &tool.spec().title,
                 read_only_hint: true,
                 destructive_hint: false,
                 idempotent_hint: true,
-                open_world_hint: tool.egress() == Egress::SendsText,
+                open_world_hint: tool.spec().egress == Egress::SendsText,
             },
         }),
         SchemaFormat::OpenAi | SchemaFormat::OpenAiStrict => {

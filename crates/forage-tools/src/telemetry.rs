@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Map, Value, json};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::journal::{self, AskedTool};
 use crate::outcome::{Answer, Limit};
@@ -22,10 +22,10 @@ use target::{CallTelemetry, milliseconds};
 /// # Errors
 ///
 /// Fails with the error of the call.
-pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
-    let arguments = context.observers.journal.is_some().then(|| request.clone());
+pub fn call(tool: &dyn AnyTool, call: &Call, request: Value) -> Result<Answer, ToolError> {
+    let arguments = call.workspace.observers.journal.is_some().then(|| request.clone());
     let asked = AskedTool::new(tool, arguments.as_ref());
-    watched(&asked, context, |context| tool.call(context, request))
+    watched(&asked, call, |call| tool.call(call, request))
 }
 
 /// Like [`call`], but for a call that takes several attempts.
@@ -35,31 +35,31 @@ pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Ans
 /// Fails with the error of the call.
 pub fn watched(
     asked: &AskedTool<'_>,
-    context: &Context,
-    call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
+    call: &Call,
+    run: impl FnOnce(&Call) -> Result<Answer, ToolError>,
 ) -> Result<Answer, ToolError> {
-    let to = &context.observers;
+    let to = &call.workspace.observers;
     let journal = to.journal.as_ref().zip(asked.arguments);
     if to.telemetry.is_none() && journal.is_none() {
-        return call(context);
+        return run(call);
     }
     let (began, at) = (SystemTime::now(), Instant::now());
     let noted = Arc::<CallTelemetry>::default();
     let result = match to.telemetry.is_some() || asked.asks_models {
         true => {
-            let mut inner = context.clone();
-            inner.observers.noted = Some(Arc::clone(&noted));
+            let mut inner = call.clone();
+            inner.noted = Arc::clone(&noted);
             if to.telemetry.is_some() {
-                inner.lookup.telemetry = Some(Arc::clone(&noted) as _);
+                inner.workspace_mut().lookup.telemetry = Some(Arc::clone(&noted) as _);
             }
-            call(&inner)
+            run(&inner)
         }
-        // Don't clone the context if no one needs its notes: this would take longer than everything else
+        // Don't clone the call if no one needs its notes: this would take longer than everything else
         // here.
-        false => call(context),
+        false => run(call),
     };
     let elapsed = at.elapsed();
-    if to.counts.as_ref().is_some_and(|counts| !counts()) {
+    if call.counts.as_ref().is_some_and(|counts| !counts()) {
         return result;
     }
     let (models, mut lookup) = std::mem::take(&mut *noted.lock());
@@ -69,18 +69,18 @@ pub fn watched(
     record(asked.name, to, outcome(&result), elapsed, &models, lookup);
     // This is lazy because it sets the flag.
     let is_entered =
-        || to.is_entered.as_ref().is_some_and(|is_entered| is_entered.swap(true, Ordering::AcqRel));
+        || call.is_entered.as_ref().is_some_and(|is_entered| is_entered.swap(true, Ordering::AcqRel));
     if let Some((journal, arguments)) = journal.filter(|_| !is_entered()) {
-        journal.enter(journal::head(asked.id, arguments, context, result.as_ref(), (began, elapsed), models));
+        journal.enter(journal::head(asked.id, arguments, call, result.as_ref(), (began, elapsed), models));
     }
     result
 }
 
 /// Records a search whose results were printed while it ran.
-pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): (bool, bool)) {
-    let timed_out = partial && !context.stop.is_cancelled();
+pub fn printed(tool: &str, call: &Call, began: Instant, (found, partial): (bool, bool)) {
+    let timed_out = partial && !call.stop.is_cancelled();
     let outcome = vec![("status", json!(status(found, partial))), ("timed_out", json!(timed_out))];
-    record(tool, &context.observers, outcome, began.elapsed(), &[], Map::new());
+    record(tool, &call.workspace.observers, outcome, began.elapsed(), &[], Map::new());
 }
 
 /// Records an event for a caller of models that is not a tool, for example an agent. You can create `models`

@@ -1,5 +1,6 @@
 //! The [`Tool`] trait and its type-erased form, [`AnyTool`].
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -9,12 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::arguments::ArgumentAliases;
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::multi_root::{RootScope, RootShares};
 use crate::outcome::{Answer, Render, ToolOutcome};
 use crate::records::common_schema;
-use crate::registry::RenamedTool;
 
 /// Defines builder methods that set the optional arguments of a request. Each is named like its field.
 macro_rules! setters {
@@ -39,32 +39,76 @@ pub enum Egress {
     SendsText,
 }
 
+/// The properties of a tool. A tool with another name or description has a changed copy of them.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    /// The original name, whatever name callers use.
+    pub id: Cow<'static, str>,
+    /// The name that callers use.
+    pub name: Cow<'static, str>,
+    /// Whether the user chose the name. It must then take precedence over any rule.
+    pub is_named: bool,
+    /// The name of the method for programs.
+    pub method: Cow<'static, str>,
+    /// Other names that we accept in calls but never advertise.
+    pub aliases: &'static [&'static str],
+    /// The name for a list in which tools of several servers have no prefix. No other server should have a
+    /// tool with this name, and it should still read well with the prefix `forage_`.
+    pub distinct_name: Cow<'static, str>,
+    /// A short title for people.
+    pub title: Cow<'static, str>,
+    /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
+    /// This is a template for [`ToolNames::fill`](crate::ToolNames::fill), unless [`ToolSpec::is_template`] is
+    /// false.
+    pub description: Cow<'static, str>,
+    /// False if the description is literal text instead of a template.
+    pub is_template: bool,
+    /// Whether the tool is advertised by default. Programs and the command line can always use it, but an MCP
+    /// server rejects calls of a tool that is off.
+    pub is_on_by_default: bool,
+    /// Repository text that leaves the machine during a call.
+    pub egress: Egress,
+    /// Whether a call reads only one file or lists one directory, so that it is fast on any tree and need not
+    /// queue after searches.
+    pub is_quick: bool,
+    /// Whether a call is about files below the roots.
+    pub is_about_roots: bool,
+}
+
+impl ToolSpec {
+    /// Creates the properties of a tool that is advertised and sends no text.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        title: impl Into<Cow<'static, str>>,
+        description: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let name = name.into();
+        Self {
+            id: name.clone(),
+            method: name.clone(),
+            distinct_name: name.clone(),
+            name,
+            is_named: false,
+            aliases: &[],
+            title: title.into(),
+            description: description.into(),
+            is_template: true,
+            is_on_by_default: true,
+            egress: Egress::None,
+            is_quick: false,
+            is_about_roots: true,
+        }
+    }
+}
+
 /// A tool, with everything about it in one place.
 ///
 /// A call blocks: it uses disk and processor on the tool's own threads. A front end that serves many callers
-/// should run it on a separate thread and stop it through [`Context::stop`].
+/// should run it on a separate thread and stop it through [`Call::stop`].
 #[expect(private_bounds, reason = "text for models is written in this crate only")]
 pub trait Tool {
-    /// The name that callers use.
+    /// The original name.
     const NAME: &'static str;
-    /// The name of the method for programs.
-    const METHOD: &'static str = Self::NAME;
-    /// Other names that we accept in calls but never advertise.
-    const ALIASES: &'static [&'static str] = &[];
-    /// The name for a list in which tools of several servers have no prefix. No other server should have a
-    /// tool with this name, and it should still read well with the prefix `forage_`.
-    const DISTINCT_NAME: &'static str = Self::NAME;
-    /// A short title for people.
-    const TITLE: &'static str;
-    /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
-    const DESCRIPTION: &'static str;
-    /// Whether the tool is advertised by default. Programs and the command line can always use it, but an MCP
-    /// server rejects calls of a tool that is off.
-    const ON_BY_DEFAULT: bool = true;
-    /// Repository text that leaves the machine during a call.
-    const EGRESS: Egress = Egress::None;
-    /// Whether a call reads only one file or lists one directory, so that it need not queue after searches.
-    const IS_QUICK: bool = false;
     /// The roots that a call without a root applies to.
     const ABOUT: RootScope = RootScope::Single;
     /// How a caller can include directories of dependencies and caches. With `None`, the note names another
@@ -81,6 +125,8 @@ pub trait Tool {
     type Request: Clone + DeserializeOwned + JsonSchema + Send + Sync;
     /// The response type.
     type Response: Serialize + JsonSchema + Render + Send + 'static;
+    /// Returns the properties of the tool.
+    fn spec() -> ToolSpec;
     /// Converts arguments that have no direct equivalent in this tool to its own arguments.
     ///
     /// # Errors
@@ -97,18 +143,18 @@ pub trait Tool {
     /// implement this or [`Tool::shares`] if it is called for [`RootScope::PerRoot`] root.
     fn max_results<'a>(
         _request: &'a mut Self::Request,
-        _context: &Context,
+        _context: &Call,
     ) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
-    /// Divides a request among the roots of the context, if its limit is for all of them together and is not
+    /// Divides a request among the roots of the call, if its limit is for all of them together and is not
     /// a number of results.
     #[doc(hidden)]
-    fn shares(_context: &Context, _request: &Self::Request) -> Option<RootShares<Self::Request>> {
+    fn shares(_context: &Call, _request: &Self::Request) -> Option<RootShares<Self::Request>> {
         None
     }
     /// Runs a call.
-    fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
+    fn run(call: &Call, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
     /// Generates the schema of the items that [`Tool::each`] streams, for a tool that supports this.
     fn piece_schema() -> Option<Value> {
         None
@@ -120,11 +166,11 @@ pub trait Tool {
     ///
     /// See [`Tool::run`].
     fn each(
-        context: &Context,
+        call: &Call,
         request: Self::Request,
         _receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<Self::Response>, ToolError> {
-        Self::run(context, request)
+        Self::run(call, request)
     }
 }
 
@@ -134,42 +180,17 @@ pub type RecordReceiver<'a> = &'a mut (dyn FnMut(Value) -> ControlFlow<()> + Sen
 /// A tool without its types.
 ///
 /// Programs can implement this trait for their own tools and add them to an agent with `Agent::add_tool` of
-/// the crate `forage-agent`. Such a tool needs a name, a title, a description, a schema and the call.
+/// the crate `forage-agent`. Such a tool needs its properties, a schema and the call.
 pub trait AnyTool: Send + Sync {
+    /// Returns the properties of the tool.
+    fn spec(&self) -> &ToolSpec;
     /// The name that callers use.
-    fn name(&self) -> &str;
+    fn name(&self) -> &str {
+        &self.spec().name
+    }
     /// The original name, whatever name callers use.
     fn id(&self) -> &str {
-        self.name()
-    }
-    /// The name of the method for programs.
-    fn method(&self) -> &str {
-        self.name()
-    }
-    /// Other names that we accept but do not advertise.
-    fn aliases(&self) -> &[&'static str] {
-        &[]
-    }
-    /// The name for a list in which tools of several servers have no prefix.
-    fn distinct_name(&self) -> &str {
-        self.id()
-    }
-    /// A short title for people.
-    fn title(&self) -> &str;
-    /// The description for models. This is a template for [`ToolNames::fill`](crate::ToolNames::fill), unless
-    /// [`AnyTool::is_template`] is false.
-    fn description(&self) -> &str;
-    /// Returns false if the description is literal text instead of a template.
-    fn is_template(&self) -> bool {
-        true
-    }
-    /// Returns true if the tool is advertised by default.
-    fn is_on_by_default(&self) -> bool {
-        true
-    }
-    /// The repository text that leaves the machine during a call.
-    fn egress(&self) -> Egress {
-        Egress::None
+        &self.spec().id
     }
     /// The JSON schema of the advertised arguments, in the subset that every provider accepts.
     fn input_schema(&self) -> Value;
@@ -186,31 +207,19 @@ pub trait AnyTool: Send + Sync {
     fn answer_schema(&self) -> Value {
         self.output_schema()
     }
-    /// Returns true if a call reads only one file or lists one directory, so that it is fast on any tree.
-    fn is_quick(&self) -> bool {
-        false
-    }
-    /// Returns true if a call is about files below the roots.
-    fn is_about_roots(&self) -> bool {
-        true
-    }
-    /// Returns true if the user chose the name. It must then take precedence over any rule.
-    fn is_named(&self) -> bool {
-        false
-    }
-    /// Creates the same tool with another name and description. Returns `None` for a tool that is not in the
-    /// registry.
-    fn worded(&self, _wording: RenamedTool) -> Option<Arc<dyn AnyTool>> {
+    /// Creates the same tool with other properties, for example another name. Returns `None` for a tool that
+    /// is not in the registry.
+    fn with_spec(&self, _spec: ToolSpec) -> Option<Arc<dyn AnyTool>> {
         None
     }
     /// Corrects a rejected request, if there is an unambiguous correction.
-    fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
+    fn corrected(&self, _context: &Call, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
     /// Runs a call from JSON. This is the same for all JSON front ends. If a pattern is not a valid regular
     /// expression but has one unambiguous meaning, we search for that, and the answer says so. A panic
     /// becomes an error of this call only.
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError>;
     /// The schema of the items that [`AnyTool::each`] streams, for a tool that supports this.
     fn piece_schema(&self) -> Option<Value> {
         None
@@ -226,13 +235,8 @@ pub trait AnyTool: Send + Sync {
     /// # Errors
     ///
     /// See [`AnyTool::call`].
-    fn each(
-        &self,
-        context: &Context,
-        request: Value,
-        _receive: RecordReceiver<'_>,
-    ) -> Result<Answer, ToolError> {
-        self.call(context, request)
+    fn each(&self, call: &Call, request: Value, _receive: RecordReceiver<'_>) -> Result<Answer, ToolError> {
+        self.call(call, request)
     }
 }
 

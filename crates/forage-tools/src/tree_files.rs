@@ -9,7 +9,7 @@ use forage_fs::{RelPath, Root, WalkOptions, WalkStep, walk};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::tools::{FileLineCounter, UncountedLines};
 
@@ -56,15 +56,15 @@ const LINE_BYTES: u64 = 40;
 /// Maximum number of hidden files that we visit to find their directories.
 const HIDDEN_FILES: usize = 200_000;
 
-/// Lists the files of a root. The result is incomplete if `context.stop` ends the call, or if `bounds` are
+/// Lists the files of a root. The result is incomplete if `call.stop` ends the call, or if `bounds` are
 /// exceeded.
 ///
 /// # Errors
 ///
 /// Fails if the root can't be read.
-pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Result<TreeFiles, ToolError> {
-    let options = context.walk_options();
-    let index = context.index(root);
+pub fn tree_files(call: &Call, root: &Arc<Root>, bounds: TreeBounds) -> Result<TreeFiles, ToolError> {
+    let options = call.walk_options();
+    let index = call.workspace.index(root);
     let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
     let mut files: Vec<CountedFile> = Vec::new();
     let mut is_full = false;
@@ -72,7 +72,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
         root,
         &RelPath::root(),
         &options,
-        &context.stop,
+        &call.stop,
         || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
         |counter, entry, skipped| {
             let file = CountedFile { path: entry.path.clone(), lines: counter.count(entry, skipped) };
@@ -103,7 +103,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
             snapshot: None,
             ..options
         };
-        tree.complete = add_hidden(context, root, &hidden, &files, &mut unsearched)?;
+        tree.complete = add_hidden(call, root, &hidden, &files, &mut unsearched)?;
     }
     tree.more_unsearched = unsearched.len().saturating_sub(bounds.unsearched) as u64;
     tree.unsearched = unsearched
@@ -159,7 +159,7 @@ impl TreeFiles {
 /// Adds the outermost directories without a searched file, and the hidden files in other directories.
 /// `hidden` must be the options for a walk of hidden files. Returns true if all of these were found.
 fn add_hidden(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     hidden: &WalkOptions,
     files: &[CountedFile],
@@ -172,7 +172,7 @@ fn add_hidden(
         root,
         &RelPath::root(),
         hidden,
-        &context.stop,
+        &call.stop,
         || (),
         |(), entry, _| match &entry.hidden_by {
             Some(rule) => WalkStep::Item((entry.path.clone(), Arc::clone(rule)), size_of::<RelPath>() + 64),

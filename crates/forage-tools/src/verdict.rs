@@ -12,7 +12,7 @@ use forage_search::{FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::limits;
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
@@ -172,14 +172,14 @@ pub(crate) const EXCLUDED_UNLESS_NAMED: &str =
 /// Describes matches in ignored or hidden files, for a search without hits. `report` is the report of that
 /// search.
 pub fn hidden_matches(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
     pattern: &Pattern,
     report: &WalkReport,
 ) -> Vec<HiddenMatches> {
-    let verdict = excluded_matches(context, root, start, walk, pattern, Some(report), &context.stop);
+    let verdict = excluded_matches(call, root, start, walk, pattern, Some(report), &call.stop);
     let mut lines = verdict.hidden_matches;
     if verdict.is_partial {
         lines.push("not all ignored and hidden files could be checked for matches".to_owned().into());
@@ -190,7 +190,7 @@ pub fn hidden_matches(
 /// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search
 /// for the same pattern that found nothing in all other files. Without it, we search them again.
 pub(crate) fn excluded_matches(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
@@ -207,9 +207,9 @@ pub(crate) fn excluded_matches(
     let walk = WalkOptions { label_hidden: true, only_hidden, ..walk.clone() };
     let scan = ScanOptions {
         count_only: true,
-        max_file_bytes: context.max_file_bytes,
+        max_file_bytes: call.limits.max_file_bytes,
         // Hidden files are not in any index.
-        index: if searched.is_some() { None } else { context.index(root) },
+        index: if searched.is_some() { None } else { call.workspace.index(root) },
         ..ScanOptions::default()
     };
     let stop = stop.within(limits::VERDICT_TIME);
@@ -239,7 +239,7 @@ pub(crate) fn excluded_matches(
         let files = count(unseen.files, "file");
         let text = format!("{at_least}{matches} in {files} hidden by {shown}, such as {example}");
         // Rules of the repository are named after their ignore files.
-        let is_setting = context.excludes.as_ref().is_some_and(|excludes| excludes.label() == rule);
+        let is_setting = call.workspace.excludes.as_ref().is_some_and(|excludes| excludes.label() == rule);
         HiddenMatches { text: sanitize_line(&text).into_owned(), is_setting }
     };
     let mut lines: Vec<HiddenMatches> = by_rule.iter().take(limits::VERDICT_RULES).map(describe).collect();

@@ -8,10 +8,11 @@ use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
 use crate::text::absolute;
+use crate::workspace::Workspace;
 
 /// Whether a file is searched, and the reason if it is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
@@ -38,22 +39,23 @@ pub struct PathExplanation {
     pub ranked_bytes: Option<u64>,
 }
 
-/// Explains whether searches of this context read a file.
+/// Explains whether the searches of a workspace read a file.
 ///
 /// # Errors
 ///
 /// Fails if the path is outside of all roots, or does not exist. The error names similar paths.
-pub fn why(context: &Context, path: &str) -> Result<PathExplanation, ToolError> {
-    let target = context.place(Some(path))?.without_globs(&context.names)?;
+pub fn why(workspace: &Workspace, path: &str) -> Result<PathExplanation, ToolError> {
+    let call = &workspace.start_call();
+    let target = call.place(Some(path))?.without_globs(&call.workspace.names)?;
     let (root, place) = (target.root, target.path);
     let mut explanation = PathExplanation {
         root: absolute(&root, &RelPath::root()),
         path: place.display().into_owned(),
         ..PathExplanation::default()
     };
-    let options = context.walk_options();
-    let excluded = exclusion(&root, &place, &options, &context.stop)
-        .map_err(|error| with_nearest(context, Some(path), error.into()))?;
+    let options = call.walk_options();
+    let excluded = exclusion(&root, &place, &options, &call.stop)
+        .map_err(|error| with_nearest(call, Some(path), error.into()))?;
     // A file with secrets must stay closed, whatever other rules apply to it.
     if let Ok((real, false)) = root.locate(&place)
         && let Some(rule) = root.secrets().denies(&real)
@@ -75,7 +77,7 @@ pub fn why(context: &Context, path: &str) -> Result<PathExplanation, ToolError> 
     }
     match root.locate(&place) {
         Ok((_, true)) => explanation.searched = true,
-        _ => explanation.read(context, &root, &place, &options)?,
+        _ => explanation.read(call, &root, &place, &options)?,
     }
     Ok(explanation)
 }
@@ -84,7 +86,7 @@ impl PathExplanation {
     /// Searches the file, to see if its content is skipped.
     fn read(
         &mut self,
-        context: &Context,
+        call: &Call,
         root: &Arc<Root>,
         place: &RelPath,
         options: &WalkOptions,
@@ -93,12 +95,12 @@ impl PathExplanation {
             .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
         let scan = ScanOptions {
             count_only: true,
-            max_file_bytes: context.max_file_bytes,
+            max_file_bytes: call.limits.max_file_bytes,
             max_file_matches: usize::MAX,
             ..ScanOptions::default()
         };
         let mut lines = 0;
-        let report = search(root, place, options, &every_line, &scan, &context.stop, |file: FileEvents| {
+        let report = search(root, place, options, &every_line, &scan, &call.stop, |file: FileEvents| {
             lines += file.matches;
             ControlFlow::Continue(())
         })?;
@@ -107,7 +109,7 @@ impl PathExplanation {
         if let Some((reason, _)) = skipped {
             let rule = match reason {
                 SkipReason::TooLarge => {
-                    context.max_file_bytes.map(|bytes| format!("limits.max_file_bytes = {bytes}"))
+                    call.limits.max_file_bytes.map(|bytes| format!("limits.max_file_bytes = {bytes}"))
                 }
                 SkipReason::Unreadable => report.unreadable.first().cloned(),
                 SkipReason::Binary => Some("it contains a NUL byte".to_owned()),
@@ -121,7 +123,7 @@ impl PathExplanation {
             return Err(OpenError::Io { path: self.path.clone(), source }.into());
         }
         (self.searched, self.lines) = (true, Some(lines));
-        self.indexed = is_indexed(context, root, place, options);
+        self.indexed = is_indexed(call, root, place, options);
         let bytes = root.open_file(place)?.size();
         let max = forage_rank::limits::FILE_BYTES as u64;
         self.ranked_bytes = (bytes > max).then_some(max);
@@ -136,16 +138,16 @@ impl PathExplanation {
 }
 
 /// Returns true if the index has read the file in its present state, and `None` without an index.
-fn is_indexed(context: &Context, root: &Arc<Root>, place: &RelPath, options: &WalkOptions) -> Option<bool> {
-    let index = context.index(root)?;
+fn is_indexed(call: &Call, root: &Arc<Root>, place: &RelPath, options: &WalkOptions) -> Option<bool> {
+    let index = call.workspace.index(root)?;
     // A search that reads every file does not wait for the index, so it may still be opening.
-    index.wait_until_open(&context.stop);
+    index.wait_until_open(&call.stop);
     let mut seen = None;
     walk(
         root,
         place,
         options,
-        &context.stop,
+        &call.stop,
         || index.cursor(options),
         |cursor, entry, _| WalkStep::Item(cursor.lines(entry, u64::MAX).is_some(), 0),
         |is_indexed| {

@@ -5,20 +5,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{PrivatePlace, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy};
+use forage_fs::{
+    Globs, PrivatePlace, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, WalkOptions,
+};
+use forage_redact::Redactor;
+use forage_search::index::Index;
 use thiserror::Error;
 
-use crate::context::Context;
+use crate::call::Call;
+use crate::dependencies::DependencyStores;
 use crate::error::ToolError;
 use crate::index_manager::{self, IndexManager, IndexMode, IndexStoreError, Lifetime};
+use crate::indexes::Indexes;
+use crate::names::ToolNames;
 use crate::outcome::ToolOutcome;
+use crate::outlines::OutlineCache;
 use crate::registry;
+use crate::settings::{CallLimits, FilterSettings, LookupSettings, SearchSettings};
+use crate::shown_earlier::ShownEarlier;
+use crate::telemetry::CallObservers;
 use crate::tool::Tool;
 use crate::tools::{
     GrepFile, GrepRequest, GrepResponse, GrepSearch, HistoryRequest, HistoryResponse, KeywordLookup,
     KeywordRequest, KeywordResponse, KeywordSearch, ListDirectory, ListRequest, ListResponse, LookupRequest,
     LookupResponse, RankRequest, RankResponse, ReadFile, ReadRequest, ReadResponse, Search, SearchHistory,
-    SearchIndex, SearchRecord, SearchRequest, SearchResponse, grep_search, search,
+    SearchIndex, SearchRecord, SearchRequest, SearchResponse, UsesCache, grep_search, search,
 };
 
 /// Reasons why a directory can't be opened as a workspace.
@@ -36,7 +47,8 @@ pub enum WorkspaceError {
     Index(#[from] IndexStoreError),
 }
 
-/// A directory with typed calls on the files below it, and with indexes that make these calls fast.
+/// Directories with typed calls on the files below them: the roots, limits and settings of these calls, and
+/// the services that they share, such as indexes that make them fast.
 ///
 /// A call blocks until its answer is ready: it uses disk and processor on its own threads. You may call from
 /// several threads at the same time. In async code, you must make calls where blocking is allowed, and cancel
@@ -56,10 +68,47 @@ pub enum WorkspaceError {
 /// # }
 /// ```
 ///
-/// We remove secrets from answers, because programs pass them on to agents. See [`Context::redactor`].
+/// We remove secrets from answers, because programs pass them on to agents. See [`Workspace::redactor`].
 #[derive(Clone)]
 pub struct Workspace {
-    context: Context,
+    /// The roots below which files may be read.
+    pub roots: Roots,
+    /// Where `dep:NAME` may read the sources of dependencies outside of the roots. `None` if it may not be
+    /// used.
+    pub dependencies: Option<Arc<DependencyStores>>,
+    /// Files to exclude from every search; this overrides all other rules.
+    pub excludes: Option<Globs>,
+    /// The limits of a call that does not have its own.
+    pub limits: CallLimits,
+    /// The relevance filter settings of `keyword_search`.
+    pub filter: FilterSettings,
+    /// The settings of `Search`.
+    pub search: SearchSettings,
+    /// The settings of `keyword_lookup`.
+    pub lookup: LookupSettings,
+    /// Indexes of roots. They affect only the duration of a search.
+    pub indexes: Option<Arc<dyn Indexes>>,
+    /// Remembers the code that the caller has seen, so that we do not show it again. `None` for a caller that
+    /// may have forgotten it.
+    pub shown_earlier: Option<Arc<ShownEarlier>>,
+    /// Caches the files that mention a name while the caller pages through its uses. `None` for a caller that
+    /// asks once.
+    pub gathered_uses: Option<Arc<UsesCache>>,
+    /// Cached outlines of parsed files.
+    pub outlines: Arc<OutlineCache>,
+    /// Removes secrets from answers: from lines, names and messages, in text and records. All rules are on by
+    /// default, because a caller that works for an agent passes answers on. Use [`Redactor::off`] for a
+    /// person, who should see files as they are. Text for a filter model has its own redactor, in
+    /// [`FilterSettings`].
+    pub redactor: Arc<Redactor>,
+    /// The observers of calls.
+    pub observers: CallObservers,
+    /// The tool names to use in answers and errors.
+    pub names: Arc<ToolNames>,
+    /// Cancels all calls.
+    pub stop: Stop,
+    /// Sentences about the roots that the caller must know; they are included in each answer.
+    pub notices: Vec<String>,
     kept: Option<Arc<IndexManager>>,
 }
 
@@ -67,7 +116,7 @@ impl Workspace {
     /// Opens the project around a directory. This is the enclosing git repository, so that we never search a
     /// part of a repository as if it were the whole, or else the directory itself. A repository at or above
     /// the user's home directory is ignored. If you want to open one directory whatever encloses it, open a
-    /// [`Root`] and use [`Workspace::from_context`].
+    /// [`Root`] and use [`Workspace::new`].
     ///
     /// This writes nothing to disk. Without [`Workspace::keep_indexes`], each search reads every file and
     /// each ranking builds its index in memory.
@@ -111,12 +160,30 @@ impl Workspace {
         // Relative paths are below the project. We try the given directory only if a path does not exist
         // there.
         let roots = Roots::new(opened.into_iter().map(|(root, _)| root).collect(), RelPath::root())?;
-        Ok(Self::from_context(Context::new(roots.with_working_directory(standing))))
+        Ok(Self::new(roots.with_working_directory(standing)))
     }
 
-    /// Creates a workspace from an existing context.
-    pub fn from_context(context: Context) -> Self {
-        Self { context, kept: None }
+    /// Creates a workspace of roots that are open already, with the default limits and settings.
+    pub fn new(roots: Roots) -> Self {
+        Self {
+            roots,
+            dependencies: None,
+            excludes: None,
+            limits: CallLimits::default(),
+            filter: FilterSettings::default(),
+            search: SearchSettings::default(),
+            lookup: LookupSettings::default(),
+            indexes: None,
+            shown_earlier: None,
+            gathered_uses: None,
+            outlines: Arc::default(),
+            redactor: Arc::new(Redactor::standard()),
+            observers: CallObservers::default(),
+            names: ToolNames::own(),
+            stop: Stop::never(),
+            notices: Vec::new(),
+            kept: None,
+        }
     }
 
     /// Uses the indexes below this directory, one per root. With them, a search reads only the files that can
@@ -150,8 +217,8 @@ impl Workspace {
     /// Fails if the index can't be written, or if the work was stopped.
     pub fn build_index(&self) -> Result<(), WorkspaceError> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        for root in self.context.roots.all() {
-            kept.store(root.path()).update(root, &self.context.walk_options(), &self.context.stop)?;
+        for root in self.roots.all() {
+            kept.store(root.path()).update(root, &self.start_call().walk_options(), &self.stop)?;
         }
         Ok(())
     }
@@ -161,9 +228,9 @@ impl Workspace {
         directory: impl Into<PrivatePlace>,
         lifetime: Lifetime,
     ) -> Result<Self, WorkspaceError> {
-        let kept = IndexManager::new(directory, IndexMode::Auto, lifetime, self.context.timeout);
-        match index_manager::for_roots(&kept, &self.context.roots) {
-            Some(indexes) => self.context.indexes = Some(indexes),
+        let kept = IndexManager::new(directory, IndexMode::Auto, lifetime, self.limits.timeout);
+        match index_manager::for_roots(&kept, &self.roots) {
+            Some(indexes) => self.indexes = Some(indexes),
             None => return Err(WorkspaceError::IndexesInside(kept.path().to_owned())),
         }
         self.kept = Some(kept);
@@ -173,19 +240,31 @@ impl Workspace {
     /// Returns the workspace for calls that `stop` should end, by a deadline or by cancellation from another
     /// thread.
     pub fn stopped_by(&self, stop: Stop) -> Self {
-        let mut workspace = self.clone();
-        workspace.context.stop = stop;
-        workspace
+        Self { stop, ..self.clone() }
     }
 
-    /// Returns the context of calls: limits, models, redaction and other settings.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// Creates a call of a tool without its types, see [`registry`].
+    pub fn start_call(&self) -> Call {
+        Call::new(Arc::new(self.clone()))
     }
 
-    /// Returns the context, so that you can change it.
-    pub fn context_mut(&mut self) -> &mut Context {
-        &mut self.context
+    /// Redacts a message that is not an answer, for example an error.
+    pub fn without_secrets(&self, message: &str) -> String {
+        self.redactor.redact(message).as_str().to_owned()
+    }
+
+    /// Returns the index of a root, if there is one.
+    pub fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
+        self.indexes.as_ref()?.open(root)
+    }
+
+    /// Adds the directories that the index of a root knows, if there is one. A walk then does not list those
+    /// that are unchanged.
+    pub(crate) fn known_to_index(&self, root: &Arc<Root>, options: WalkOptions) -> WalkOptions {
+        match self.index(root) {
+            Some(index) => index.walk_options(&options),
+            None => options,
+        }
     }
 
     /// Ends background work and saves the part of the index that has been built. This takes at most 1.5
@@ -202,7 +281,7 @@ impl Workspace {
     ///
     /// Fails with the tool's error.
     pub fn call<T: Tool>(&self, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
-        registry::call::<T>(&self.context, request)
+        registry::call::<T>(&self.start_call(), request)
     }
 
     /// Searches for lines that match a regular expression. The results are grouped by file in path order,
@@ -228,7 +307,7 @@ impl Workspace {
         request: GrepRequest,
         receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
     ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        grep_search::each(&self.context, request, receive)
+        grep_search::each(&self.start_call(), request, receive)
     }
 
     /// Searches for lines like [`Workspace::grep`], with records like `rg --json`, and supports whole words,
@@ -254,7 +333,7 @@ impl Workspace {
         request: SearchRequest,
         receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
     ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-        search::each(&self.context, request, receive)
+        search::each(&self.start_call(), request, receive)
     }
 
     /// Ranks files for a question, names, or a bug report.
@@ -293,7 +372,7 @@ impl Workspace {
         self.call::<SearchHistory>(request)
     }
 
-    /// Looks words up in the collection of sparse vectors that [`Context::lookup`] names.
+    /// Looks words up in the collection of sparse vectors that [`Workspace::lookup`] names.
     ///
     /// # Errors
     ///
@@ -302,7 +381,7 @@ impl Workspace {
         self.call::<KeywordLookup>(request)
     }
 
-    /// Searches for several terms at once. A model of [`Context::filter`], or a ranking, then selects the
+    /// Searches for several terms at once. A model of [`Workspace::filter`], or a ranking, then selects the
     /// relevant files.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::{Context, registry, telemetry};
+use forage_tools::{Call, Workspace, registry, telemetry};
 use forage_ui::{CallRecord, CallSink, RecentCalls};
 use serde_json::{Value, json};
 
@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args().nth(1).ok_or("name a directory")?;
     let policy = RootPolicy { home: None, allow_broad: true };
     let root = Root::open(Path::new(&directory), &policy, SecretPolicy::standard(&[]))?;
-    let without = Context::new(Roots::new(vec![root], RelPath::root())?);
+    let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root())?);
+    let without = workspace.start_call();
     let handed = Handed::default();
     let (taken, is_over) = (handed.clone(), Arc::new(AtomicBool::new(false)));
     let ends = Arc::clone(&is_over);
@@ -53,17 +54,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         bytes
     });
     let kept = RecentCalls::new("mcp", "0", Some(Box::new(handed)));
-    let mut with = without.clone();
-    with.observers.journal = Some(Arc::new(kept));
+    workspace.observers.journal = Some(Arc::new(kept));
+    let with = workspace.start_call();
     for (tool, arguments, pairs) in [
         ("read_file", json!({ "path": "README.md", "end_line": 20 }), 4_000),
         ("grep_search", json!({ "pattern": "retry", "path": "README.md" }), 4_000),
         ("grep_search", json!({ "pattern": "\\bfn\\b" }), 200),
     ] {
         let tool = registry::find(tool)?;
-        let time = |context: &Context, arguments: &Value| {
+        let time = |call: &Call, arguments: &Value| {
             let began = Instant::now();
-            let answered = telemetry::call(tool, context, arguments.clone());
+            let answered = telemetry::call(tool, call, arguments.clone());
             answered.map(|_| began.elapsed())
         };
         let (mut plain, mut differences) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ mod ranking;
 use std::sync::Arc;
 
 use forage_tools::journal::digest;
-use forage_tools::{CallHead, Context, ErrorCode, TreeBounds, registry, tree_files};
+use forage_tools::{Call, CallHead, ErrorCode, TreeBounds, registry, tree_files};
 use serde_json::{Value, json};
 
 use super::call_history::CallHistory;
@@ -82,26 +82,27 @@ impl Api {
                  answer",
             ));
         }
-        let context = self.look.context_for_call(head).map_err(Refusal::failed)?;
+        let call = self.look.call_again(head).map_err(Refusal::failed)?;
         let arguments = head.arguments.clone();
         let answer = tool
-            .call(&context, arguments)
-            .map_err(|error| Refusal::failed(error.message(tool.id(), &context.names)))?;
+            .call(&call, arguments)
+            .map_err(|error| Refusal::failed(error.message(tool.id(), &call.workspace.names)))?;
         let (same, note) = likeness(head, &answer.text);
         Ok(json!({ "id": id, "text": answer.text, "bytes": answer.text.len(), "same": same, "note": note }))
     }
 
     fn map(&self, query: &Query) -> Answered {
-        let context = self.context_below(query)?;
+        let call = self.call_below(query)?;
         let bounds = TreeBounds { files: limits::MAP_FILES, unsearched: limits::MAP_UNSEARCHED };
-        let tree = tree_files(&context, context.roots.main(), bounds);
-        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.message("", &context.names)))
+        let tree = tree_files(&call, call.roots.main(), bounds);
+        tree.map(|tree| json!(tree))
+            .map_err(|error| Refusal::failed(error.message("", &call.workspace.names)))
     }
 
     /// Calls a tool for the page and returns its records.
     fn tool(&self, name: &str, query: &Query) -> Answered {
         let tool = tool(name)?;
-        if tool.egress() != forage_tools::Egress::None {
+        if tool.spec().egress != forage_tools::Egress::None {
             return Err(Refusal::request("this page sends nothing to a model"));
         }
         let arguments = match query.get("arguments") {
@@ -109,17 +110,17 @@ impl Api {
                 .map_err(|error| Refusal::request(format!("`arguments` is not JSON: {error}")))?,
             None => json!({}),
         };
-        let context = self.context_below(query)?;
-        let answer = tool.call(&context, arguments).map_err(|error| Refusal {
+        let call = self.call_below(query)?;
+        let answer = tool.call(&call, arguments).map_err(|error| Refusal {
             code: error.code(),
-            ..Refusal::failed(error.message(name, &context.names))
+            ..Refusal::failed(error.message(name, &call.workspace.names))
         })?;
         Ok(answer.records().clone())
     }
 
-    /// Opens a context beneath the requested root. We must allow only roots that calls were about, and the
+    /// Starts a call beneath the requested root. We must allow only roots that calls were about, and the
     /// one in which the page was started.
-    fn context_below(&self, query: &Query) -> Result<Context, Refusal> {
+    fn call_below(&self, query: &Query) -> Result<Call, Refusal> {
         let own = self.look.own_root();
         let root = match query.get("root") {
             Some(root) => root.to_owned(),
@@ -128,7 +129,7 @@ impl Api {
         if own.as_ref() != Some(&root) && !self.gathered.has_root(&root) {
             return Err(Refusal::missing("no call was about this root"));
         }
-        self.look.context_below(&root).map_err(Refusal::failed)
+        self.look.call_below(&root).map_err(Refusal::failed)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forage_fuzz::target;
-use forage_tools::{CallHead, Context};
+use forage_tools::{Call, CallHead};
 use serde_json::{Value, json};
 
 use crate::api::Api;
@@ -51,11 +51,11 @@ fn any_file_is_shown_or_refused() {
 struct Blind;
 
 impl PageHost for Blind {
-    fn context_for_call(&self, _: &CallHead) -> Result<Context, String> {
+    fn call_again(&self, _: &CallHead) -> Result<Call, String> {
         Err("blind".to_owned())
     }
 
-    fn context_below(&self, _: &str) -> Result<Context, String> {
+    fn call_below(&self, _: &str) -> Result<Call, String> {
         Err("blind".to_owned())
     }
 

@@ -1,23 +1,23 @@
 //! The interface between the page and its host program: roots, settings and health.
 
-use forage_tools::{CallHead, Context};
+use forage_tools::{Call, CallHead};
 use serde_json::Value;
 
 /// The host program of the page.
 pub trait PageHost: Send + Sync + 'static {
-    /// Recreates the context in which a call was made, with the current state of files and settings.
+    /// Starts the same call again, with the current state of files and settings.
     ///
     /// # Errors
     ///
-    /// Fails with a sentence that says why there is no context.
-    fn context_for_call(&self, call: &CallHead) -> Result<Context, String>;
+    /// Fails with a sentence that says why the roots can't be opened.
+    fn call_again(&self, head: &CallHead) -> Result<Call, String>;
 
-    /// Creates the context for the page's own calls beneath a root.
+    /// Starts a call of the page's own beneath a root.
     ///
     /// # Errors
     ///
-    /// Fails with a sentence that says why there is no context.
-    fn context_below(&self, root: &str) -> Result<Context, String>;
+    /// Fails with a sentence that says why the roots can't be opened.
+    fn call_below(&self, root: &str) -> Result<Call, String>;
 
     /// Returns the default root, for use if no call has named one.
     fn own_root(&self) -> Option<String>;

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
@@ -22,7 +23,7 @@ use forage_mcp::{
 };
 use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Egress, ToolError};
+use forage_tools::{Answer, Call, ToolError, ToolSpec, Workspace};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData,
@@ -95,43 +96,36 @@ impl McpWorkspace for OneRoot {
         self.asks_clients
     }
 
-    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Workspace, String> {
         origin.client_roots.iter().for_each(|root| eprintln!("client root: {}", root.display()));
-        Ok(Context::new(self.roots.clone()))
+        Ok(Workspace::new(self.roots.clone()))
     }
 }
+
+/// The arguments of a tool: name, type, and true if the argument is required.
+type Arguments = &'static [(&'static str, &'static str, bool)];
+
+type Run = fn(&Call, &Value) -> Result<String, ToolError>;
 
 /// A test tool for the registry.
 struct Fixture {
+    /// Created on first use.
+    spec: OnceLock<ToolSpec>,
     name: &'static str,
-    /// The arguments: name, type, and true if the argument is required.
-    arguments: &'static [(&'static str, &'static str, bool)],
-    run: fn(&Context, &Value) -> Result<String, ToolError>,
+    arguments: Arguments,
+    run: Run,
+}
+
+const fn fixture(name: &'static str, arguments: Arguments, run: Run) -> Fixture {
+    Fixture { spec: OnceLock::new(), name, arguments, run }
 }
 
 impl AnyTool for Fixture {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn title(&self) -> &'static str {
-        "Fixture"
-    }
-
-    fn description(&self) -> &'static str {
-        "A tool for tests."
-    }
-
-    fn is_on_by_default(&self) -> bool {
-        true
-    }
-
-    fn egress(&self) -> Egress {
-        Egress::None
+    fn spec(&self) -> &ToolSpec {
+        self.spec.get_or_init(|| ToolSpec {
+            is_quick: self.name == "noop",
+            ..ToolSpec::new(self.name, "Fixture", "A tool for tests.")
+        })
     }
 
     fn input_schema(&self) -> Value {
@@ -142,57 +136,39 @@ impl AnyTool for Fixture {
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
 
-    fn is_quick(&self) -> bool {
-        self.name == "noop"
-    }
-
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let text = (self.run)(context, &request)?;
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        let text = (self.run)(call, &request)?;
         Ok(Answer::with_records(text, json!({})))
     }
 }
 
-static TOOLS: &[Fixture] = &[
-    Fixture { name: "noop", arguments: &[], run: |_, _| Ok("done".to_owned()) },
-    Fixture { name: "slow", arguments: &[("ms", "integer", false)], run: slow },
-    Fixture { name: "panics", arguments: &[], run: |_, _| panic!("as asked") },
-    Fixture {
-        name: "large",
-        arguments: &[("bytes", "integer", true)],
-        run: |_, request| Ok("x".repeat(request["bytes"].as_u64().unwrap_or(0).min(64 << 20) as usize)),
-    },
+static TOOLS: [Fixture; 16] = [
+    fixture("noop", &[], |_, _| Ok("done".to_owned())),
+    fixture("slow", &[("ms", "integer", false)], slow),
+    fixture("panics", &[], |_, _| panic!("as asked")),
+    fixture("large", &[("bytes", "integer", true)], |_, request| {
+        Ok("x".repeat(request["bytes"].as_u64().unwrap_or(0).min(64 << 20) as usize))
+    }),
     // The tools of the conformance suite.
-    Fixture {
-        name: "test_simple_text",
-        arguments: &[],
-        run: |_, _| Ok("This is a simple text response for testing.".to_owned()),
-    },
-    Fixture {
-        name: "test_error_handling",
-        arguments: &[],
-        run: |_, _| {
-            Err(ToolError::Request("This tool intentionally returns an error for testing".to_owned()))
-        },
-    },
+    fixture("test_simple_text", &[], |_, _| Ok("This is a simple text response for testing.".to_owned())),
+    fixture("test_error_handling", &[], |_, _| {
+        Err(ToolError::Request("This tool intentionally returns an error for testing".to_owned()))
+    }),
     // Long enough for three progress messages at the product's own interval.
-    Fixture {
-        name: "test_tool_with_progress",
-        arguments: &[],
-        run: |context, _| slow(context, &json!({ "ms": 1_700 })),
-    },
+    fixture("test_tool_with_progress", &[], |call, _| slow(call, &json!({ "ms": 1_700 }))),
     // Forage never sends log messages to clients.
-    Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
-    Fixture { name: "test_sampling", arguments: &[("prompt", "string", true)], run: ask },
-    Fixture { name: "test_input_required_result_sampling", arguments: &[], run: ask_once },
+    fixture("test_logging_tool", &[], |_, _| Ok("nothing was logged".to_owned())),
+    fixture("test_sampling", &[("prompt", "string", true)], ask),
+    fixture("test_input_required_result_sampling", &[], ask_once),
     // This asks a model where the suite expects a question to the user. The rounds that the suite checks are
     // the same.
-    Fixture { name: "test_input_required_result_elicitation", arguments: &[], run: ask_once },
-    Fixture { name: "test_input_required_result_request_state", arguments: &[], run: ask_once },
-    Fixture { name: "test_input_required_result_tampered_state", arguments: &[], run: ask_once },
-    Fixture { name: "test_input_required_result_capabilities", arguments: &[], run: ask_once },
+    fixture("test_input_required_result_elicitation", &[], ask_once),
+    fixture("test_input_required_result_request_state", &[], ask_once),
+    fixture("test_input_required_result_tampered_state", &[], ask_once),
+    fixture("test_input_required_result_capabilities", &[], ask_once),
     // The roots are requested before the tools run.
-    Fixture { name: MULTI_ROUND, arguments: &[], run: ask_once },
-    Fixture { name: ROOTS, arguments: &[], run: |_, _| Ok("the roots were named".to_owned()) },
+    fixture(MULTI_ROUND, &[], ask_once),
+    fixture(ROOTS, &[], |_, _| Ok("the roots were named".to_owned())),
 ];
 
 const MULTI_ROUND: &str = "test_input_required_result_multi_round";
@@ -200,12 +176,12 @@ const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 const ROOTS: &str = "test_input_required_result_list_roots";
 
 /// Runs for a time or until it is stopped. Prints its start and end on stderr, in milliseconds since 1970.
-fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
+fn slow(call: &Call, request: &Value) -> Result<String, ToolError> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let (began, time) = (Instant::now(), Duration::from_millis(request["ms"].as_u64().unwrap_or(10_000)));
     eprintln!("slow: began at {}", now());
     while began.elapsed() < time {
-        if context.stop.check().is_some() {
+        if call.stop.check().is_some() {
             eprintln!("slow: stopped at {}", now());
             return Err(ToolError::Cancelled);
         }
@@ -216,24 +192,24 @@ fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
 }
 
 /// Asks the only model of the call, which is the client's.
-fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
-    let prompt = context.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
+fn ask(call: &Call, request: &Value) -> Result<String, ToolError> {
+    let prompt = call.workspace.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
     let question = ChatRequest::question(Redacted::trusted("You answer."), prompt, 100);
-    let Some(model) = context.filter.models.first() else {
+    let Some(model) = call.workspace.filter.models.first() else {
         return Err(ToolError::NoModel {
             tool: "sampling".to_owned(),
             is_configured: false,
             looked_for: "The client offers no sampling.".to_owned(),
         });
     };
-    match model.complete(&question, &CallBudget::until(Instant::now() + context.timeout)) {
+    match model.complete(&question, &CallBudget::until(Instant::now() + call.limits.timeout)) {
         Ok(answer) => Ok(format!("LLM response: {}", answer.text)),
         Err(error) => Err(ToolError::ModelsFailed { errors: error.to_string() }),
     }
 }
 
-fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
-    ask(context, &json!({ "prompt": "What is the capital of France?" }))
+fn ask_once(call: &Call, _request: &Value) -> Result<String, ToolError> {
+    ask(call, &json!({ "prompt": "What is the capital of France?" }))
 }
 
 /// The product's server, extended by content that the product never sends.

@@ -148,7 +148,7 @@ mod tests {
 
     use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
     use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
-    use forage_tools::{Context, registry};
+    use forage_tools::{Workspace, registry};
     use serde_json::json;
 
     use std::path::PathBuf;
@@ -171,7 +171,7 @@ mod tests {
     /// answers it.
     struct Fixture {
         directory: tempfile::TempDir,
-        context: Context,
+        workspace: Workspace,
     }
 
     impl Fixture {
@@ -181,16 +181,16 @@ mod tests {
             fs::create_dir(&tree).unwrap();
             fs::write(tree.join("a.txt"), "needle\n").unwrap();
             let root = Root::open(&tree, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
-            let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-            context.filter.models = vec![Arc::new(Same) as Arc<dyn ChatModel>].into();
-            let mut fixture = Self { directory, context };
+            let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+            workspace.filter.models = vec![Arc::new(Same) as Arc<dyn ChatModel>].into();
+            let mut fixture = Self { directory, workspace };
             fixture.use_cache("models");
             assert!(!fixture.is_hit(), "the first search has nothing to find");
             fixture
         }
 
         fn use_cache(&mut self, models: &str) {
-            self.context.filter.cache = Some(Arc::new(FileCache::new(self.cache(), models.to_owned())));
+            self.workspace.filter.cache = Some(Arc::new(FileCache::new(self.cache(), models.to_owned())));
         }
 
         fn cache(&self) -> PathBuf {
@@ -203,7 +203,10 @@ mod tests {
 
         fn is_hit(&self) -> bool {
             let request = json!({"query": "q", "search_terms": ["needle"]});
-            let answer = registry::find("keyword_search").unwrap().call(&self.context, request).unwrap();
+            let answer = registry::find("keyword_search")
+                .unwrap()
+                .call(&self.workspace.start_call(), request)
+                .unwrap();
             assert_eq!(answer.records()["files"][0]["explanation"], "why");
             answer.records()["model"]["from_cache"]["answers"] == 1
         }
@@ -249,7 +252,7 @@ mod tests {
         fixture.change(|entry| entry.text = "/etc/passwd: outside\nNo relevant files found".to_owned());
         let answer = registry::find("keyword_search").unwrap();
         let request = json!({"query": "q", "search_terms": ["needle"]});
-        let answer = answer.call(&fixture.context, request).unwrap();
+        let answer = answer.call(&fixture.workspace.start_call(), request).unwrap();
         assert_eq!(
             (answer.records()["files"].as_array().unwrap().len(), answer.text.contains("passwd")),
             (0, false)
@@ -290,7 +293,7 @@ mod tests {
         let before = SystemTime::now() - MAX_AGE - Duration::from_secs(60);
         File::options().write(true).open(&ancient).unwrap().set_modified(before).unwrap();
         let other = json!({"query": "another", "search_terms": ["needle"]});
-        registry::find("keyword_search").unwrap().call(&fixture.context, other).unwrap();
+        registry::find("keyword_search").unwrap().call(&fixture.workspace.start_call(), other).unwrap();
         assert_eq!(fixture.entries().len(), MAX_ENTRIES);
         assert!(kept.exists() && !ancient.exists());
     }
@@ -317,7 +320,10 @@ mod tests {
         forage_fuzz::target!(&[right, lies.into_bytes()], |input| {
             fs::write(path, input).unwrap();
             let request = json!({"query": "q", "search_terms": ["needle"]});
-            let answer = registry::find("keyword_search").unwrap().call(&fixture.context, request).unwrap();
+            let answer = registry::find("keyword_search")
+                .unwrap()
+                .call(&fixture.workspace.start_call(), request)
+                .unwrap();
             for file in answer.records()["files"].as_array().unwrap() {
                 let name = file["path"].as_str().unwrap();
                 assert!(name.ends_with("a.txt"), "{name}");

@@ -1,13 +1,12 @@
 //! Observers of calls, and the report of a model request.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_llm::{ChatAnswer, ChatError, ChatModel};
 use serde_json::{Map, Value, json};
 
-use crate::journal::{CallJournal, TraceParent};
+use crate::journal::CallJournal;
 
 /// Receives events. Reporting a call must not fail it, so events that can't be written are lost.
 pub trait Telemetry: Send + Sync {
@@ -30,14 +29,6 @@ pub struct CallObservers {
     pub surface: &'static str,
     /// The client, but only if it is a known one. A client can report any name.
     pub client: Option<&'static str>,
-    /// The call of another program that the calls belong to.
-    pub trace: Option<TraceParent>,
-    /// Called at the end of a call that may have to be repeated. Without it, we report each call.
-    pub counts: Option<CallCounts>,
-    /// Set when a call enters the journal. If it is already set, we do not add the call.
-    pub is_entered: Option<Arc<AtomicBool>>,
-    /// Collects the models that one call uses.
-    pub(super) noted: Option<Arc<CallTelemetry>>,
 }
 
 /// The models that one call has used, and the event of its lookup.
@@ -47,6 +38,34 @@ pub(crate) struct CallTelemetry(Mutex<(Vec<Value>, Map<String, Value>)>);
 impl CallTelemetry {
     pub(super) fn lock(&self) -> MutexGuard<'_, (Vec<Value>, Map<String, Value>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a model that the call has used.
+    pub(crate) fn model(
+        &self,
+        model: &dyn ChatModel,
+        attempts: u32,
+        began: Instant,
+        answer: Result<(&ChatAnswer, bool), &ChatError>,
+    ) {
+        let status = match answer {
+            Ok((_, true)) => "answered",
+            Ok((_, false)) => "unreadable",
+            Err(error) if error.is_stop() => "stopped",
+            Err(_) => "failed",
+        };
+        let mut event = model_report(&model.name(), status, attempts, began.elapsed());
+        if let Ok((answer, _)) = answer {
+            event["provider"] = json!(plain(&answer.provider));
+            event["model"] = json!(plain(&answer.model));
+            add_usage(&mut event, answer.usage, answer.cost_usd);
+        }
+        self.lock().0.push(event);
+    }
+
+    /// Adds a model whose answer came from the cache.
+    pub(crate) fn kept(&self, model: &dyn ChatModel) {
+        self.lock().0.push(model_report(&model.name(), "from_cache", 0, Duration::ZERO));
     }
 }
 
@@ -84,40 +103,6 @@ impl CallObservers {
     /// Creates the observers of calls from this surface.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
         Self { telemetry, surface, ..Self::default() }
-    }
-
-    /// Adds a model that a call has used.
-    pub(crate) fn model(
-        &self,
-        model: &dyn ChatModel,
-        attempts: u32,
-        began: Instant,
-        answer: Result<(&ChatAnswer, bool), &ChatError>,
-    ) {
-        let status = match answer {
-            Ok((_, true)) => "answered",
-            Ok((_, false)) => "unreadable",
-            Err(error) if error.is_stop() => "stopped",
-            Err(_) => "failed",
-        };
-        let mut event = model_report(&model.name(), status, attempts, began.elapsed());
-        if let Ok((answer, _)) = answer {
-            event["provider"] = json!(plain(&answer.provider));
-            event["model"] = json!(plain(&answer.model));
-            add_usage(&mut event, answer.usage, answer.cost_usd);
-        }
-        self.note(event);
-    }
-
-    /// Adds a model whose answer came from the cache.
-    pub(crate) fn kept(&self, model: &dyn ChatModel) {
-        self.note(model_report(&model.name(), "from_cache", 0, Duration::ZERO));
-    }
-
-    fn note(&self, model: Value) {
-        if let Some(noted) = &self.noted {
-            noted.lock().0.push(model);
-        }
     }
 }
 

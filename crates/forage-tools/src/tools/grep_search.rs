@@ -21,7 +21,8 @@ pub use self::uses::{GrepDefinition, GrepReceiver, GrepWithin};
 use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp, refuse_pages};
-use crate::context::Context;
+use crate::call::Call;
+use crate::cursor::Group;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
 use crate::limits;
@@ -29,7 +30,7 @@ use crate::lines::{event_text, kind_name};
 use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::tool::{RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::verdict::CallVerdict;
 
 /// The `grep_search` tool.
@@ -139,9 +140,9 @@ impl GrepResponse {
 pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
-    /// Sort key of the file in an answer with `output: "uses"`.
+    /// First sort key of the file, for cursors.
     #[serde(skip)]
-    order: u8,
+    group: Group,
     /// Its path below the root.
     pub path: String,
     /// The bytes of the path in base64, if `path` is quoted.
@@ -190,9 +191,6 @@ pub struct GrepLine {
 
 impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
-    const METHOD: &'static str = "grep";
-    const TITLE: &'static str = "Search file contents";
-    const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: Option<&'static str> = Some("{grep_search.include_ignored} searches them");
@@ -222,6 +220,17 @@ impl Tool for GrepSearch {
     type Request = GrepRequest;
     type Response = GrepResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "grep".into(),
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search file contents",
+                include_str!("grep_search.md").trim_ascii_end(),
+            )
+        }
+    }
+
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_grep(fields)
     }
@@ -230,7 +239,7 @@ impl Tool for GrepSearch {
         request.path.as_deref()
     }
 
-    fn max_results<'a>(request: &'a mut GrepRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut GrepRequest, _: &Call) -> Option<(&'a mut Option<i64>, u64)> {
         let most = match request.output.unwrap_or_default() {
             GrepOutput::Files | GrepOutput::Counts => limits::GREP_FILES,
             GrepOutput::Lines | GrepOutput::Uses => limits::GREP_MATCHES,
@@ -238,15 +247,15 @@ impl Tool for GrepSearch {
         Some((&mut request.max_results, most))
     }
 
-    fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    fn run(call: &Call, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         request.refuse_options_of_text()?;
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
-            GrepOutput::Uses => uses::run(context, request),
-            output => page(context, &request, output),
+            GrepOutput::Uses => uses::run(call, request),
+            output => page(call, &request, output),
         }?;
         if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
-            outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "file_pattern", &glob));
+            outcome.warnings.extend(fits_elsewhere(call, path.as_deref(), "file_pattern", &glob));
         }
         Ok(outcome)
     }
@@ -256,17 +265,17 @@ impl Tool for GrepSearch {
     }
 
     fn each(
-        context: &Context,
+        call: &Call,
         request: GrepRequest,
         receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        each(context, request, |file| receive(json!(file)))
+        each(call, request, |file| receive(json!(file)))
     }
 }
 
 /// Runs the search for one page of results.
 fn page(
-    context: &Context,
+    call: &Call,
     request: &GrepRequest,
     output: GrepOutput,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
@@ -274,10 +283,10 @@ fn page(
         GrepOutput::Files | GrepOutput::Counts => (ResultUnit::Files, limits::GREP_FILES),
         GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
     };
-    let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
+    let mut clamp = Clamp::new(&call.workspace.names, GrepSearch::NAME);
     let max = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, default, 1, max);
-    let mut search = LineSearch::new::<GrepSearch>(context, request, request.asked(context, unit, clamp))?;
+    let mut search = LineSearch::new::<GrepSearch>(call, request, request.asked(call, unit, clamp))?;
     let mut files = Vec::new();
     let found = search.run(Some(max_results), &mut |file| {
         files.push(GrepFile::from(file));
@@ -294,7 +303,7 @@ fn page(
 /// Fails with the errors of [`GrepSearch`]. Also fails if the request asks for anything but lines, or if it
 /// sets `max_results` or `cursor`: these are for pages.
 pub(crate) fn each(
-    context: &Context,
+    call: &Call,
     request: GrepRequest,
     mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
@@ -303,10 +312,10 @@ pub(crate) fn each(
     }
     request.refuse_options_of_text()?;
     refuse_pages(request.max_results, request.cursor.as_deref())?;
-    in_turn::<GrepSearch>(context, &request, |turn, request| {
+    in_turn::<GrepSearch>(call, &request, |turn, request| {
         let asked =
-            request.asked(turn.context, ResultUnit::Lines, Clamp::new(&context.names, GrepSearch::NAME));
-        let mut search = LineSearch::new::<GrepSearch>(turn.context, &request, asked)?;
+            request.asked(turn.call, ResultUnit::Lines, Clamp::new(&call.workspace.names, GrepSearch::NAME));
+        let mut search = LineSearch::new::<GrepSearch>(turn.call, &request, asked)?;
         let mut is_wanted = true;
         let found = search.run(None, &mut |mut file| {
             turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));
@@ -371,7 +380,7 @@ impl From<FoundFile> for GrepFile {
     fn from(file: FoundFile) -> Self {
         let FoundFile { place, path, path_bytes, matches, events } = file;
         let lines = events.iter().map(line_record).collect();
-        Self { place, order: 0, path, path_bytes, match_count: matches, lines }
+        Self { place, group: Group::Part(0), path, path_bytes, match_count: matches, lines }
     }
 }
 

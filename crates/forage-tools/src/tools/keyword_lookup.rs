@@ -25,14 +25,15 @@ pub use self::records::{
     Has, LookupHit, LookupLine, LookupName, LookupResponse, LookupStatus, LookupWithoutFilter, Presence,
 };
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
-use crate::context::{Context, LookupSettings};
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::without_hidden;
+use crate::settings::LookupSettings;
 use crate::text::{around_place, clip};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// The `keyword_lookup` tool.
 pub struct KeywordLookup;
@@ -74,10 +75,6 @@ impl LookupRequest {
 
 impl Tool for KeywordLookup {
     const NAME: &'static str = "keyword_lookup";
-    const METHOD: &'static str = "lookup";
-    const TITLE: &'static str = "Look words up in a collection";
-    const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::None;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["keywords", "keyword", "question", "pattern"], ArgumentAlias::Rename("query")),
@@ -90,14 +87,27 @@ impl Tool for KeywordLookup {
     type Request = LookupRequest;
     type Response = LookupResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "lookup".into(),
+            is_on_by_default: false,
+            is_about_roots: false,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Look words up in a collection",
+                include_str!("keyword_lookup.md").trim_ascii_end(),
+            )
+        }
+    }
+
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         conditions::adapt(fields)
     }
 
-    fn run(context: &Context, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
+    fn run(call: &Call, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
+        let mut clamp = Clamp::new(&call.workspace.names, Self::NAME);
         let max = limits::LOOKUP_HITS_MAX;
-        let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, max);
+        let limit = clamp.number("limit", request.limit, call.workspace.lookup.limit, 1, max);
         if request.query.trim().is_empty() {
             let problem = "it is empty; give the words to look up: an error code, an identifier, an id";
             return Err(ToolError::argument("query", problem));
@@ -106,10 +116,10 @@ impl Tool for KeywordLookup {
             let problem = format!("it has more than {} bytes; give only the words", limits::QUERY_BYTES);
             return Err(ToolError::argument("query", problem));
         }
-        let settings = &context.lookup;
+        let settings = &call.workspace.lookup;
         let retriever = settings.retriever.as_ref().map_err(|problem| {
             if let Some(telemetry) = &settings.telemetry {
-                telemetry.record(fallback(context.names.called(Self::NAME), limit));
+                telemetry.record(fallback(call.workspace.names.called(Self::NAME), limit));
             }
             ToolError::Collection { message: problem.clone(), hint: None }
         })?;
@@ -123,24 +133,24 @@ impl Tool for KeywordLookup {
         let filter = PointFilter { conditions, ids: None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let began = Instant::now();
-        let stop = context.stop.within(context.timeout);
+        let stop = call.stop.within(call.limits.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
         if let Some(telemetry) = &settings.telemetry {
-            let tool = context.names.called(Self::NAME);
+            let tool = call.workspace.names.called(Self::NAME);
             telemetry.record(event::event(tool, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_lookup::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection { message: error.to_string(), hint: error.hint() },
         })?;
-        let mut outcome = outcome(context, retriever, request.query, &filter, lookup, &stop);
+        let mut outcome = outcome(call, retriever, request.query, &filter, lookup, &stop);
         outcome.warnings.splice(..0, clamp.warnings);
-        if context.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
+        if call.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
     }
 }
 
 fn outcome(
-    context: &Context,
+    call: &Call,
     retriever: &Retriever,
     query: String,
     filter: &PointFilter,
@@ -150,22 +160,24 @@ fn outcome(
     let status = status(&lookup);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
-        LookupState::StoreUnavailable(error) => Some(format!("{error}{}", context.names.hint(error.hint()))),
+        LookupState::StoreUnavailable(error) => {
+            Some(format!("{error}{}", call.workspace.names.hint(error.hint())))
+        }
         _ => None,
     };
     let words = Words::from_query(&query);
-    let settings = &context.lookup;
+    let settings = &call.workspace.lookup;
     let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
     let mut warnings: Vec<String> = lookup.adapted.iter().map(adapted).collect();
     warnings.extend(unanswered(&lookup));
     let mut hidden = RedactionReport::default();
-    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
+    let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
     // We stop here if the call was cancelled: texts can have megabytes, and no one waits for this answer.
     let hits = lookup
         .hits
         .into_iter()
-        .take_while(|_| !context.stop.is_cancelled())
+        .take_while(|_| !call.stop.is_cancelled())
         .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut redactor) });
     let hits: Vec<LookupHit> = hits.collect();
     // A name that no text contains must count as not found, even if some texts contain parts of it.

@@ -30,15 +30,16 @@ pub use self::answer::LineRange;
 use self::candidates::RankedCandidates;
 use self::order::OrderedMatches;
 use crate::arguments::{ArgumentAlias, ArgumentAliases};
-use crate::context::{Context, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::multi_root::RootScope;
 use crate::outcome::ToolOutcome;
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::{line_text, sanitize_line};
+use crate::settings::{EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
-use crate::tool::{Egress, Tool};
+use crate::tool::{Egress, Tool, ToolSpec};
 use crate::verdict::{CallVerdict, excluded_matches};
 
 /// The `keyword_search` tool.
@@ -230,9 +231,6 @@ pub struct FromCache {
 
 impl Tool for KeywordSearch {
     const NAME: &'static str = "keyword_search";
-    const TITLE: &'static str = "Search by concept";
-    const DESCRIPTION: &'static str = include_str!("keyword_search.md");
-    const EGRESS: Egress = Egress::SendsText;
     const ABOUT: RootScope = RootScope::PerRoot;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["terms", "keywords", "patterns"], ArgumentAlias::Rename("search_terms")),
@@ -241,27 +239,34 @@ impl Tool for KeywordSearch {
     type Request = KeywordRequest;
     type Response = KeywordResponse;
 
-    fn run(
-        context: &Context,
-        mut request: KeywordRequest,
-    ) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            egress: Egress::SendsText,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search by concept",
+                include_str!("keyword_search.md").trim_ascii_end(),
+            )
+        }
+    }
+
+    fn run(call: &Call, mut request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         check(&request)?;
         // Terms come in order of importance, so we drop the last ones.
         let beyond = request.search_terms.len().saturating_sub(forage_search::limits::TERMS);
         request.search_terms.truncate(forage_search::limits::TERMS);
-        let settings = &context.filter;
-        check_models(context)?;
-        let root = context.roots.main();
-        let start = search_start(root, context.roots.base());
+        let settings = &call.workspace.filter;
+        check_models(call)?;
+        let root = call.roots.main();
+        let start = search_start(root, call.roots.base());
         let bounds = KeywordOptions {
-            max_file_bytes: context.max_file_bytes,
-            index: context.index(root),
+            max_file_bytes: call.limits.max_file_bytes,
+            index: call.workspace.index(root),
             ..bounds(settings)
         };
-        let stop = context.stop.within(context.timeout);
-        let mut gathered =
-            gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
-        if context.stop.is_cancelled() {
+        let stop = call.stop.within(call.limits.timeout);
+        let mut gathered = gather(root, &start, &call.walk_options(), &request.search_terms, &bounds, &stop)?;
+        if call.stop.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
         let question = order::question(&request.query, &request.search_terms);
@@ -269,7 +274,7 @@ impl Tool for KeywordSearch {
             FilterCandidates::Terms => RankedCandidates::default(),
             FilterCandidates::Union => {
                 let effort = (&bounds, &stop);
-                candidates::add_ranked(context, root, &start, &question, &mut gathered, effort)?
+                candidates::add_ranked(call, root, &start, &question, &mut gathered, effort)?
             }
         };
         refuse_if_nothing_is_left(&gathered, settings)?;
@@ -281,17 +286,16 @@ impl Tool for KeywordSearch {
         outcome.warnings.extend(left_out(beyond as u64, gathered.beyond));
         if gathered.files.is_empty() {
             if gathered.report.stopped.is_none() {
-                outcome.response.not_searched =
-                    excluded_term_matches(context, root, &start, &gathered, &stop);
+                outcome.response.not_searched = excluded_term_matches(call, root, &start, &gathered, &stop);
             }
             return Ok(outcome);
         }
         // A model has its own time limit. Without a model, the limit of this call applies.
-        let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
-        let found = OrderedMatches::new(root, &gathered, question, &ranked.paths, context, time);
+        let time = if settings.mode == FilterMode::Lexical { &stop } else { &call.stop };
+        let found = OrderedMatches::new(root, &gathered, question, &ranked.paths, call, time);
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
-            FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
+            FilterMode::Model => filter::fill(call, &found, &mut outcome)?,
         }
         outcome.hidden = found.hidden.take();
         if found.is_unranked.get() {
@@ -305,11 +309,11 @@ impl Tool for KeywordSearch {
 }
 
 /// Fails if the filter needs a model and none is configured.
-fn check_models(context: &Context) -> Result<(), ToolError> {
-    let settings = &context.filter;
+fn check_models(call: &Call) -> Result<(), ToolError> {
+    let settings = &call.workspace.filter;
     if settings.mode == FilterMode::Model && settings.models.is_empty() {
         return Err(ToolError::NoModel {
-            tool: context.names.tool(KeywordSearch::NAME),
+            tool: call.workspace.names.tool(KeywordSearch::NAME),
             is_configured: settings.names_models(),
             looked_for: settings.describe_discovery(),
         });
@@ -435,7 +439,7 @@ fn error_of(term: &TermReport) -> String {
 }
 
 fn excluded_term_matches(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     start: &RelPath,
     gathered: &KeywordFindings,
@@ -446,7 +450,7 @@ fn excluded_term_matches(
         gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // We search for all terms at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
-        Ok(pattern) => excluded_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
+        Ok(pattern) => excluded_matches(call, root, start, &call.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
     }
 }

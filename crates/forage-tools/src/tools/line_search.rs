@@ -23,9 +23,9 @@ use self::best::BestPage;
 pub(super) use self::engine::SearchEnd;
 use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at, split};
+use crate::call::Call;
 use crate::changes::ChangedFiles;
-use crate::context::{Context, EngineSetting};
-use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
+use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::dependencies::defining;
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
@@ -36,6 +36,7 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::revision::{Revision, RevisionTexts};
+use crate::settings::EngineSetting;
 use crate::text::{count, quoted};
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, EXCLUDED_UNLESS_NAMED, excluded_matches};
@@ -174,13 +175,13 @@ impl LinesFound {
         self.lines += file.events.len() as u64;
         self.matches += file.matches;
         self.files += u64::from(!goes_on);
-        self.last = Some(Cursor { distance: 0, path: file.place.clone(), line: last });
+        self.last = Some(Cursor { group: Group::Part(0), path: file.place.clone(), line: last });
     }
 }
 
 /// A search with checked arguments.
 pub(super) struct LineSearch<'a> {
-    pub(super) context: &'a Context,
+    pub(super) call: &'a Call,
     pub(super) asked: LineRequest<'a>,
     /// `None` if only an external engine can parse the pattern.
     pattern: Option<Pattern>,
@@ -205,16 +206,16 @@ pub(super) struct LineSearch<'a> {
 impl<'a> LineSearch<'a> {
     /// Checks the arguments of `request`, which `asked` was converted from.
     pub(super) fn new<T: Tool>(
-        context: &'a Context,
+        call: &'a Call,
         request: &T::Request,
         mut asked: LineRequest<'a>,
     ) -> Result<Self, ToolError>
     where
         T::Request: Serialize,
     {
-        let stop = context.stop.within(asked.timeout);
+        let stop = call.stop.within(asked.timeout);
         let PathTarget { root, path: start, globs: in_path, note, revision, .. } =
-            context.place(asked.path)?.searchable()?;
+            call.place(asked.path)?.searchable()?;
         asked.warnings.extend(note);
         let SearchGlobs { only, globs, has_any } =
             SearchGlobs::new(&asked, in_path.as_deref(), &root, &start)?;
@@ -231,7 +232,8 @@ impl<'a> LineSearch<'a> {
         let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
         asked.warnings.extend(note);
         let open = || {
-            let index = (engine.is_embedded() && texts.is_none()).then(|| context.index(&root)).flatten()?;
+            let index =
+                (engine.is_embedded() && texts.is_none()).then(|| call.workspace.index(&root)).flatten()?;
             // A search for all results waits for the index, so opening it should start at once.
             if asked.all || asked.best_first {
                 index.prefetch();
@@ -241,27 +243,28 @@ impl<'a> LineSearch<'a> {
         // Compiling a fuzzy pattern can take as long as opening the index. A command opens its index in the
         // background, so we start that first.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
-        let pattern = compile::<T>(context, &asked, &engine, &stop)?;
+        let pattern = compile::<T>(call, &asked, &engine, &stop)?;
         asked.warnings.extend(pattern.as_ref().and_then(|pattern| warning(pattern, &start)));
         let index = index.or_else(open);
         // The fingerprint omits `path` and hashes the resolved path, which has neither the revision nor
         // globs.
         let bound_to = revision.as_ref().map(|revision| revision.name.as_str()).or(in_path.as_deref());
         let bound = fingerprint::<T>(request, &root, &start, bound_to);
-        let sealed = asked.cursor.map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
+        let group = if asked.best_first { Group::Distance } else { Group::Part };
+        let sealed = asked.cursor.map(|text| UnresolvedCursor::parse(text, bound, group)).transpose()?;
         let mut walk = WalkOptions {
             globs,
             only,
             hidden: asked.hidden,
             follow: asked.follow,
             no_ignore: asked.no_ignore,
-            ..context.walk_options()
+            ..call.walk_options()
         };
         if let Some(changed) = &changed {
             walk = changed.narrow(walk);
         }
         let mut search = Self {
-            context,
+            call,
             pattern,
             engine,
             index,
@@ -339,7 +342,7 @@ impl<'a> LineSearch<'a> {
                 Some(limit) if !self.asked.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
                 _ => self.asked.piece,
             },
-            max_file_bytes: self.context.max_file_bytes,
+            max_file_bytes: self.call.limits.max_file_bytes,
             max_spans: self.asked.spans,
             after: self.after.clone(),
             invert: self.asked.invert,
@@ -362,7 +365,7 @@ impl<'a> LineSearch<'a> {
         receive: &mut Receive<'_>,
     ) -> Result<LinesFound, ToolError> {
         let mut hidden = RedactionReport::default();
-        let mut redactor = OutputRedactor::new(&self.context.redactor, &mut hidden);
+        let mut redactor = OutputRedactor::new(&self.call.workspace.redactor, &mut hidden);
         let mut found = LinesFound::default();
         if let Some(limit) = limit.filter(|_| self.asked.best_first) {
             let scan = self.scan(Some(limit), &redactor);
@@ -476,14 +479,14 @@ impl<'a> LineSearch<'a> {
             return Ok(CallVerdict::none());
         }
         // Files that the configuration excludes stay excluded even with `hidden` and `no_ignore`.
-        let Self { context, asked, root, start, walk, stop, .. } = self;
+        let Self { call, asked, root, start, walk, stop, .. } = self;
         let mut verdict = match &self.pattern {
-            _ if walk.hidden && walk.no_ignore && context.excludes.is_none() => {
+            _ if walk.hidden && walk.no_ignore && call.workspace.excludes.is_none() => {
                 CallVerdict::nothing_hidden(report)
             }
             Some(pattern) => {
                 let searched = Some(report).filter(|_| self.engine.is_embedded());
-                excluded_matches(context, root, start, walk, pattern, searched, stop)
+                excluded_matches(call, root, start, walk, pattern, searched, stop)
             }
             None => CallVerdict::none(),
         };
@@ -493,9 +496,9 @@ impl<'a> LineSearch<'a> {
         }
         let budget = self.pattern.as_ref().map_or_else(PatternBudget::for_one_pattern, Pattern::budget);
         let asked_for = (asked.pattern, &asked.options, &budget);
-        verdict.other_readings = other_readings(context, (root, start), walk, asked_for, stop);
-        verdict.ranked_first = ranked_first(context, start, asked.pattern, stop);
-        let (places, is_whole) = defining(context, asked.pattern, &budget, stop);
+        verdict.other_readings = other_readings(call, (root, start), walk, asked_for, stop);
+        verdict.ranked_first = ranked_first(call, start, asked.pattern, stop);
+        let (places, is_whole) = defining(call, asked.pattern, &budget, stop);
         verdict.has_unread_dependencies = places.is_empty() && !is_whole;
         verdict.in_dependencies = places;
         Ok(verdict)
@@ -517,7 +520,7 @@ impl<'a> LineSearch<'a> {
         };
         let argument = (self.asked.globs_argument, template);
         let place = (&self.root, &self.start);
-        unfit_globs(self.context, place, self.walk.clone(), argument, &globs)
+        unfit_globs(self.call, place, self.walk.clone(), argument, &globs)
     }
 
     /// Builds a warning about files whose language a code pattern does not have. With chosen languages, other
@@ -616,7 +619,7 @@ impl SearchGlobs {
 
 /// Compiles the pattern of a search. Returns `None` if only an external engine can read it.
 fn compile<T: Tool>(
-    context: &Context,
+    call: &Call,
     asked: &LineRequest<'_>,
     engine: &SearchEngine,
     stop: &Stop,
@@ -634,7 +637,7 @@ fn compile<T: Tool>(
             Ok(None)
         }
         Err(source) => {
-            let globs = context.names.argument(T::NAME, asked.globs_argument);
+            let globs = call.workspace.names.argument(T::NAME, asked.globs_argument);
             Err(ToolError::pattern_or_glob(asked.pattern, &globs, source, stop))
         }
     }

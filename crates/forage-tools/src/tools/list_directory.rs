@@ -28,8 +28,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
+use crate::call::Call;
 use crate::changes::ChangedFiles;
-use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::notes::{notes_bytes, notes_in_groups, with_notes};
@@ -39,7 +39,7 @@ use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
 use crate::shown::Rendered;
 use crate::text::{count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// The `list_directory` tool.
 pub struct ListDirectory;
@@ -195,11 +195,6 @@ impl ListEntry {
 
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
-    const METHOD: &'static str = "list";
-    const DISTINCT_NAME: &'static str = "list_project_directory";
-    const TITLE: &'static str = "List a directory";
-    const DESCRIPTION: &'static str = include_str!("list_directory.md");
-    const IS_QUICK: bool = true;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: Option<&'static str> = Some("{list_directory.include_ignored} lists them");
     const FOREIGN: &'static [ArgumentAliases] = &[
@@ -215,16 +210,29 @@ impl Tool for ListDirectory {
     type Request = ListRequest;
     type Response = ListResponse;
 
-    fn shares(context: &Context, request: &ListRequest) -> Option<RootShares<ListRequest>> {
-        map::shares(context, request)
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "list".into(),
+            distinct_name: "list_project_directory".into(),
+            is_quick: true,
+            ..ToolSpec::new(
+                Self::NAME,
+                "List a directory",
+                include_str!("list_directory.md").trim_ascii_end(),
+            )
+        }
+    }
+
+    fn shares(call: &Call, request: &ListRequest) -> Option<RootShares<ListRequest>> {
+        map::shares(call, request)
     }
 
     fn path(request: &ListRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
+    fn run(call: &Call, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
+        let mut clamp = Clamp::new(&call.workspace.names, Self::NAME);
         let max = limits::LIST_DEPTH_MAX;
         let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, max);
         // A depth without `recursive` also asks for subdirectories.
@@ -232,7 +240,7 @@ impl Tool for ListDirectory {
         let levels = if recursive { usize::try_from(depth + 1).unwrap_or(1) } else { 1 };
         let include_ignored = request.include_ignored.unwrap_or(false);
         let PathTarget { root, path: start, note, revision, .. } =
-            context.place(request.path.as_deref())?.without_globs(&context.names)?;
+            call.place(request.path.as_deref())?.without_globs(&call.workspace.names)?;
         if let Some(revision) = &revision {
             if request.changed.is_some() || request.symbols == Some(true) || request.tokens.is_some() {
                 let problem =
@@ -241,11 +249,11 @@ impl Tool for ListDirectory {
             }
             let name = request.name.filter(|name| !name.trim().is_empty());
             let list = revision::RevisionList { root: &root, start: &start, revision, name, levels };
-            return list.run(context, clamp.warnings);
+            return list.run(call, clamp.warnings);
         }
-        check_is_directory(context, &root, &start)?;
+        check_is_directory(call, &root, &start)?;
         if let Some(tokens) = request.tokens {
-            let map = map::MapTool::new(context, &request, tokens, &mut clamp)?;
+            let map = map::MapTool::new(call, &request, tokens, &mut clamp)?;
             return map.run((&root, &start), clamp.warnings.into_iter().chain(note).collect());
         }
         let changed = request.changed.filter(|range| !range.trim().is_empty());
@@ -254,21 +262,21 @@ impl Tool for ListDirectory {
             if request.recursive.is_some() || request.max_depth.is_some() || request.symbols == Some(true) {
                 warnings.push("with `name`, all levels are searched and only paths are shown".to_owned());
             }
-            let only = changed.map(|range| ChangedFiles::read(&root, &range, &context.stop)).transpose()?;
-            return find::run(context, (&root, &start), (name, only), include_ignored, warnings);
+            let only = changed.map(|range| ChangedFiles::read(&root, &range, &call.stop)).transpose()?;
+            return find::run(call, (&root, &start), (name, only), include_ignored, warnings);
         }
         if let Some(range) = changed {
             let warnings = clamp.warnings.into_iter().chain(note).collect();
-            return changes::run(context, (&root, &start), &range, warnings);
+            return changes::run(call, (&root, &start), &range, warnings);
         }
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let symbols = request.symbols.unwrap_or(false);
-        TreeList { root: &root, start: &start, levels, include_ignored, symbols }.run(context, warnings)
+        TreeList { root: &root, start: &start, levels, include_ignored, symbols }.run(call, warnings)
     }
 }
 
 /// Fails unless `start` is a directory. The error says what to call instead.
-fn check_is_directory(context: &Context, root: &Root, start: &RelPath) -> Result<(), ToolError> {
+fn check_is_directory(call: &Call, root: &Root, start: &RelPath) -> Result<(), ToolError> {
     let (_, is_directory) = root.locate(start)?;
     if is_directory {
         return Ok(());
@@ -280,7 +288,7 @@ fn check_is_directory(context: &Context, root: &Root, start: &RelPath) -> Result
     let problem = format!(
         "{} is {what}; list the directory that contains it{}",
         start.display(),
-        context.names.fill("[[, or read a file with {read_file}]]")
+        call.workspace.names.fill("[[, or read a file with {read_file}]]")
     );
     Err(ToolError::argument("path", problem))
 }
@@ -296,10 +304,10 @@ struct TreeList<'a> {
 }
 
 impl TreeList<'_> {
-    fn run(&self, context: &Context, warnings: Vec<String>) -> Result<ToolOutcome<ListResponse>, ToolError> {
+    fn run(&self, call: &Call, warnings: Vec<String>) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let Self { root, start, levels, symbols, .. } = *self;
-        let stop = context.stop.within(context.timeout);
-        let mut tree = self.read(context, &stop)?;
+        let stop = call.stop.within(call.limits.timeout);
+        let mut tree = self.read(call, &stop)?;
         let not_entered = tree.mark_entered(root, start.depth() + levels);
         let ListedTree { entries, too_many, report } = tree;
         // If time ran out before the first name, we know nothing about the directory, not even that it is
@@ -319,7 +327,7 @@ impl TreeList<'_> {
         outcome.warnings = warnings;
         if symbols {
             let left =
-                symbols::add_names(context, root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
+                symbols::add_names(call, root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
             outcome.warnings.extend(left);
         }
         outcome.add_report(&report);
@@ -330,16 +338,16 @@ impl TreeList<'_> {
     }
 
     /// Reads the entries with their line counts.
-    fn read(&self, context: &Context, stop: &Stop) -> Result<ListedTree, ToolError> {
+    fn read(&self, call: &Call, stop: &Stop) -> Result<ListedTree, ToolError> {
         let Self { root, start, levels, include_ignored, .. } = *self;
         let options = WalkOptions {
             hidden: include_ignored,
             no_ignore: include_ignored,
             max_depth: levels,
             all_entries: true,
-            ..context.walk_options()
+            ..call.walk_options()
         };
-        let index = context.index(root);
+        let index = call.workspace.index(root);
         let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
         let mut entries = Vec::new();
         let mut too_many = false;
@@ -362,7 +370,7 @@ impl TreeList<'_> {
                 ControlFlow::Continue(())
             },
         )?;
-        if context.stop.is_cancelled() {
+        if call.stop.is_cancelled() {
             // The call was cancelled, so no one waits for hundreds of thousands of entries.
             entries.truncate(limits::LIST_ENTRIES);
         }

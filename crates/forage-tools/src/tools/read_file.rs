@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::adapted;
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::{FileSource, is_binary};
 use crate::head::Counts;
@@ -30,7 +30,7 @@ use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 pub use structure::OutlineEntry;
 use structure::{SymbolLines, SymbolRequest};
 
@@ -191,13 +191,13 @@ pub struct ReadPart {
 ///
 /// Fails if the file has no definition with this name.
 pub(super) fn definition_lines(
-    context: &Context,
+    call: &Call,
     file: (&RelPath, &str),
     symbol: &str,
     stop: &Stop,
 ) -> Result<Vec<(u64, u64)>, ToolError> {
     let request = SymbolRequest { symbols: symbol, around: 0, takes_all: true };
-    let found = structure::lines_of_all(context, file, request, stop)?;
+    let found = structure::lines_of_all(call, file, request, stop)?;
     Ok(found.into_iter().map(|of| (of.start, of.end)).collect())
 }
 
@@ -208,11 +208,11 @@ pub(super) fn definition_lines(
 ///
 /// Fails if there is no such file or definition, or if the path alone is given.
 pub(super) fn named_code(
-    context: &Context,
+    call: &Call,
     path: &str,
     stop: &Stop,
 ) -> Result<(FileSource, String, RangeInclusive<u32>), ToolError> {
-    let (target, symbol) = structure::named(context, &ReadRequest::new(path))?;
+    let (target, symbol) = structure::named(call, &ReadRequest::new(path))?;
     let source = FileSource::new(&target, stop)?;
     let text = source.whole_text(stop)?.0.into_text();
     let number = |line: i64| u32::try_from(line).unwrap_or(u32::MAX);
@@ -223,12 +223,12 @@ pub(super) fn named_code(
     let lines = match (symbol, target.lines) {
         (Some(symbol), _) => {
             let request = SymbolRequest { symbols: &symbol, around: 0, takes_all: false };
-            let found = structure::lines_of_all(context, (&source.path, &text), request, stop)?;
+            let found = structure::lines_of_all(call, (&source.path, &text), request, stop)?;
             found.first().map(|of| number(of.start.cast_signed())..=number(of.end.cast_signed()))
         }
         (None, Some(lines)) if *lines.end() == i64::MAX => {
             let path = String::from_utf8_lossy(source.path.as_bytes());
-            let outline = context.outlines.outline(&path, &text, stop);
+            let outline = call.workspace.outlines.outline(&path, &text, stop);
             let around = outline.innermost(number(*lines.start())).map(|at| &outline.definitions[at]);
             let definition = around.ok_or_else(|| {
                 let problem = format!("no definition has line {}; give `path:FIRST-LAST`", lines.start());
@@ -245,11 +245,6 @@ pub(super) fn named_code(
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const METHOD: &'static str = "read";
-    const DISTINCT_NAME: &'static str = "read_project_file";
-    const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = include_str!("read_file.md");
-    const IS_QUICK: bool = true;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["file", "file_path", "filePath", "absolute_path", "target_file"], ArgumentAlias::Rename("path")),
         (&["filename", "uri", "paths"], ArgumentAlias::Rename("path")),
@@ -261,6 +256,15 @@ impl Tool for ReadFile {
     type Request = ReadRequest;
     type Response = ReadResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "read".into(),
+            distinct_name: "read_project_file".into(),
+            is_quick: true,
+            ..ToolSpec::new(Self::NAME, "Read a file", include_str!("read_file.md").trim_ascii_end())
+        }
+    }
+
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_lines(fields)
     }
@@ -269,22 +273,22 @@ impl Tool for ReadFile {
         Some(&request.path)
     }
 
-    fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-        let (target, symbol) = structure::named(context, &request)?;
-        let source = FileSource::new(&target, &context.stop.within(context.timeout))?;
+    fn run(call: &Call, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
+        let (target, symbol) = structure::named(call, &request)?;
+        let source = FileSource::new(&target, &call.stop.within(call.limits.timeout))?;
         let PathTarget { path, lines, note, .. } = target;
         // With lines in the path we don't need this note: the answer will show the path and the lines.
         let note = note.filter(|_| lines.is_none());
-        let stop = context.stop.within(context.timeout);
+        let stop = call.stop.within(call.limits.timeout);
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
         if request.outline == Some(true) {
             if names_lines || symbol.is_some() {
                 let problem = "it covers the whole file; omit lines and names of definitions";
                 return Err(ToolError::argument("outline", problem));
             }
-            return structure::answer(context, &source, lines, note, &stop);
+            return structure::answer(call, &source, lines, note, &stop);
         }
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
+        let mut clamp = Clamp::new(&call.workspace.names, Self::NAME);
         let max = limits::GREP_CONTEXT_MAX;
         let around = clamp.number("context_lines", request.context_lines, 0, 0, max);
         let mut of_symbols = match &symbol {
@@ -294,21 +298,21 @@ impl Tool for ReadFile {
             Some(symbol) => {
                 let text = source.whole_text(&stop)?.0;
                 let request = SymbolRequest { symbols: symbol, around, takes_all: false };
-                structure::lines_of_all(context, (&path, &text), request, &stop)?
+                structure::lines_of_all(call, (&path, &text), request, &stop)?
             }
             None => Vec::new(),
         }
         .into_iter();
         let of_symbol = of_symbols.next();
         let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
-        let asked = AskedLines::new(context, &request, lines, &mut clamp);
+        let asked = AskedLines::new(call, &request, lines, &mut clamp);
         let mut hidden = RedactionReport::default();
-        let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
+        let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
         let range = (asked.start, asked.end);
-        let mut wanted = WantedLines::read(context.text_bytes, &source, range, &mut redactor, &stop)?;
+        let mut wanted = WantedLines::read(call.limits.text_bytes, &source, range, &mut redactor, &stop)?;
         asked.warn(&wanted.reader, &mut clamp);
         let mut symbols = SymbolParts::new(of_symbol, &mut wanted);
-        let room = context.text_bytes.saturating_sub(wanted.shown.text_bytes());
+        let room = call.limits.text_bytes.saturating_sub(wanted.shown.text_bytes());
         symbols.read(room, &source, of_symbols, &mut redactor, &stop)?;
         let lines = wanted.shown.lines.len() as u64;
         let last = (asked.start + lines).saturating_sub(1);
@@ -351,7 +355,7 @@ struct AskedLines {
 impl AskedLines {
     /// Takes the range from the request, and what it leaves open from `lines`.
     fn new(
-        context: &Context,
+        call: &Call,
         request: &ReadRequest,
         lines: Option<RangeInclusive<i64>>,
         clamp: &mut Clamp<'_>,
@@ -362,7 +366,7 @@ impl AskedLines {
         let last = last.filter(|last| *last < i64::MAX);
         let given_end = request.end_line.or(last);
         // `warn` repeats this, because its warning comes after the file could be read.
-        let end = Clamp::new(&context.names, ReadFile::NAME).at_least("end_line", given_end, start);
+        let end = Clamp::new(&call.workspace.names, ReadFile::NAME).at_least("end_line", given_end, start);
         Self { start, end, given_end }
     }
 

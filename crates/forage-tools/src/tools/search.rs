@@ -15,13 +15,13 @@ use serde_json::{Map, Value, json};
 use super::adapted;
 use super::line_search::{LineSearch, LinesFound};
 use crate::arguments::{ArgumentAlias, ArgumentAliases, refuse_pages};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
 use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::tool::{RecordReceiver, Tool};
+use crate::tool::{RecordReceiver, Tool, ToolSpec};
 use crate::verdict::CallVerdict;
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
@@ -68,11 +68,6 @@ pub struct SearchResponse {
 
 impl Tool for Search {
     const NAME: &'static str = "Search";
-    const METHOD: &'static str = "search";
-    const ALIASES: &'static [&'static str] = &["search", "rg", "ripgrep", "ugrep", "ug"];
-    const TITLE: &'static str = "Search lines";
-    const DESCRIPTION: &'static str = include_str!("search.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: Option<&'static str> = Some("{Search.no_ignore} searches them");
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
@@ -96,6 +91,15 @@ impl Tool for Search {
     type Request = SearchRequest;
     type Response = SearchResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "search".into(),
+            aliases: &["search", "rg", "ripgrep", "ugrep", "ug"],
+            is_on_by_default: false,
+            ..ToolSpec::new(Self::NAME, "Search lines", include_str!("search.md").trim_ascii_end())
+        }
+    }
+
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_search(fields)
     }
@@ -104,16 +108,13 @@ impl Tool for Search {
         request.path.as_deref()
     }
 
-    fn max_results<'a>(
-        request: &'a mut SearchRequest,
-        context: &Context,
-    ) -> Option<(&'a mut Option<i64>, u64)> {
-        Some((&mut request.max_results, context.search.max_results))
+    fn max_results<'a>(request: &'a mut SearchRequest, call: &Call) -> Option<(&'a mut Option<i64>, u64)> {
+        Some((&mut request.max_results, call.workspace.search.max_results))
     }
 
-    fn run(context: &Context, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-        let (asked, max_results) = request.asked(context, false);
-        let mut search = LineSearch::new::<Self>(context, &request, asked)?;
+    fn run(call: &Call, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
+        let (asked, max_results) = request.asked(call, false);
+        let mut search = LineSearch::new::<Self>(call, &request, asked)?;
         let is_fuzzy = request.is_fuzzy();
         let mut records = Vec::new();
         let found = search.run(Some(max_results), &mut |file| {
@@ -124,7 +125,7 @@ impl Tool for Search {
         if outcome.response.no_file_chosen
             && let Some([glob]) = request.glob.as_deref()
         {
-            outcome.warnings.extend(fits_elsewhere(context, request.path.as_deref(), "glob", glob));
+            outcome.warnings.extend(fits_elsewhere(call, request.path.as_deref(), "glob", glob));
         }
         Ok(outcome)
     }
@@ -134,11 +135,11 @@ impl Tool for Search {
     }
 
     fn each(
-        context: &Context,
+        call: &Call,
         request: SearchRequest,
         receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-        each(context, request, |records| records.iter().try_for_each(|record| receive(json!(record))))
+        each(call, request, |records| records.iter().try_for_each(|record| receive(json!(record))))
     }
 }
 
@@ -149,7 +150,7 @@ impl Tool for Search {
 /// Fails with the errors of [`Search`]. Also fails if `max_results` or `cursor` is set: these are for pages.
 /// A fuzzy search must not set `best_first`, since this needs a limit on results.
 pub fn each(
-    context: &Context,
+    call: &Call,
     request: SearchRequest,
     mut receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
@@ -161,9 +162,9 @@ pub fn each(
             "it needs a limit on results; omit it, or set a limit",
         ));
     }
-    in_turn::<Search>(context, &request, |turn, request| {
-        let (asked, _) = request.asked(turn.context, true);
-        let mut search = LineSearch::new::<Search>(turn.context, &request, asked)?;
+    in_turn::<Search>(call, &request, |turn, request| {
+        let (asked, _) = request.asked(turn.call, true);
+        let mut search = LineSearch::new::<Search>(turn.call, &request, asked)?;
         let mut is_wanted = true;
         let found = search.run(None, &mut |mut file| {
             turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));

@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
+use crate::call::Call;
 use crate::changes::change_word;
-use crate::context::Context;
-use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
+use crate::cursor::{Cursor, Group, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::multi_root::RootScope;
@@ -32,7 +32,7 @@ use crate::place::PathTarget;
 use crate::revision::{is_like_a_revision, submodule_above};
 use crate::sanitize::without_hidden;
 use crate::text::{absolute, clip, clip_line, count, grouped, quoted};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 use crate::tools::read_file::definition_lines;
 
 /// The `search_history` tool.
@@ -119,19 +119,19 @@ struct HistoryPages {
 impl HistoryPages {
     /// Returns the position after `begun` pieces of the commit that follows `looked` others.
     fn cursor(&self, looked: u64, begun: usize) -> String {
-        let distance = u8::try_from(begun).unwrap_or(u8::MAX);
-        let position = Cursor { distance, path: self.place(), line: looked }.encode(self.fingerprint);
+        let group = Group::Pieces(u8::try_from(begun).unwrap_or(u8::MAX));
+        let position = Cursor { group, path: self.place(), line: looked }.encode(self.fingerprint);
         format!("{position}.{}", self.from)
     }
 
     /// Reads such a position.
     fn read(cursor: &str, fingerprint: u64) -> Result<(Self, u64, usize), ToolError> {
         let (position, id) = cursor.split_once('.').unwrap_or((cursor, ""));
-        let position = UnresolvedCursor::parse(position, fingerprint)?;
+        let position = UnresolvedCursor::parse(position, fingerprint, Group::Pieces)?;
         let pages = ObjectId::from_hex(id.as_bytes()).map(|from| Self { from, fingerprint });
         let found = pages.and_then(|pages| Some((pages, position.at(&pages.place())?)));
-        let (pages, Cursor { line, distance, .. }) = found.ok_or_else(UnresolvedCursor::unknown)?;
-        Ok((pages, line, distance.into()))
+        let (pages, Cursor { line, group, .. }) = found.ok_or_else(UnresolvedCursor::unknown)?;
+        Ok((pages, line, group.number().into()))
     }
 
     /// The path that cursors contain: the commit with which the history begins.
@@ -229,10 +229,6 @@ pub struct ChangedLine {
 
 impl Tool for SearchHistory {
     const NAME: &'static str = "search_history";
-    const METHOD: &'static str = "history";
-    const TITLE: &'static str = "Search the history";
-    const DESCRIPTION: &'static str = include_str!("search_history.md");
-    const ON_BY_DEFAULT: bool = false;
     const ABOUT: RootScope = RootScope::PerRoot;
     const FOREIGN: &'static [ArgumentAliases] = &[
         (&["query", "regex", "text"], ArgumentAlias::Rename("pattern")),
@@ -244,20 +240,32 @@ impl Tool for SearchHistory {
     type Request = HistoryRequest;
     type Response = HistoryResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "history".into(),
+            is_on_by_default: false,
+            ..ToolSpec::new(
+                Self::NAME,
+                "Search the history",
+                include_str!("search_history.md").trim_ascii_end(),
+            )
+        }
+    }
+
     fn path(request: &HistoryRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn max_results<'a>(request: &'a mut HistoryRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut HistoryRequest, _: &Call) -> Option<(&'a mut Option<i64>, u64)> {
         Some((&mut request.max_results, limits::HISTORY_COMMITS))
     }
 
-    fn run(context: &Context, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let target = context.place(request.path.as_deref())?.without_globs(&context.names)?;
-        let stop = context.stop.within(context.timeout);
-        if let Some(literal) = literal_path(context, &request, &target) {
+    fn run(call: &Call, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        let target = call.place(request.path.as_deref())?.without_globs(&call.workspace.names)?;
+        let stop = call.stop.within(call.limits.timeout);
+        if let Some(literal) = literal_path(call, &request, &target) {
             let literal = PathTarget::new(Arc::clone(&target.root), literal);
-            let found = HistoryCall::new(context, request.clone(), literal, &stop).and_then(HistoryCall::run);
+            let found = HistoryCall::new(call, request.clone(), literal, &stop).and_then(HistoryCall::run);
             match found {
                 // If a cursor fits, the first page has been about this path too.
                 Ok(outcome) if !outcome.response.lacks_path || request.cursor.is_some() => {
@@ -267,25 +275,25 @@ impl Tool for SearchHistory {
                 Ok(_) | Err(_) => {}
             }
         }
-        HistoryCall::new(context, request, target, &stop)?.run()
+        HistoryCall::new(call, request, target, &stop)?.run()
     }
 }
 
 /// Returns the path as it is written, if the working tree does not have it and a part of it was read as the
 /// path. A directory that is gone may have the name of the project, and the history must not be that of all
 /// files then.
-fn literal_path(context: &Context, request: &HistoryRequest, target: &PathTarget) -> Option<RelPath> {
+fn literal_path(call: &Call, request: &HistoryRequest, target: &PathTarget) -> Option<RelPath> {
     if target.note.is_none() || target.lines.is_some() || target.revision.is_some() {
         return None;
     }
-    let (root, path) = context.roots.find(request.path.as_deref()?).ok()?;
+    let (root, path) = call.roots.find(request.path.as_deref()?).ok()?;
     let is_part = target.path.is_root() || path.as_bytes().ends_with(target.path.as_bytes());
     (is_part && path != target.path && Arc::ptr_eq(&root, &target.root)).then_some(path)
 }
 
 /// A call, with its checked arguments.
 struct HistoryCall<'a> {
-    context: &'a Context,
+    call: &'a Call,
     request: HistoryRequest,
     root: Arc<Root>,
     path: RelPath,
@@ -317,12 +325,12 @@ struct HistoryPage<'a> {
 
 impl<'a> HistoryCall<'a> {
     fn new(
-        context: &'a Context,
+        call: &'a Call,
         mut request: HistoryRequest,
         target: PathTarget,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
-        let mut clamp = Clamp::new(&context.names, SearchHistory::NAME);
+        let mut clamp = Clamp::new(&call.workspace.names, SearchHistory::NAME);
         let max = clamp.number(
             "max_results",
             request.max_results,
@@ -354,7 +362,7 @@ impl<'a> HistoryCall<'a> {
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let max = usize::try_from(max).unwrap_or(1);
         Ok(Self {
-            context,
+            call,
             request,
             root,
             path,
@@ -377,13 +385,13 @@ impl<'a> HistoryCall<'a> {
         let mut hidden = RedactionReport::default();
         let mut repository = self.open(&self.stop)?;
         // A commit that was found in time should get its lines.
-        let a_little_more = self.context.stop.within(self.context.timeout + limits::HISTORY_LINES_TIME);
+        let a_little_more = self.call.stop.within(self.call.limits.timeout + limits::HISTORY_LINES_TIME);
         let mut page = HistoryPage {
             commits: Vec::new(),
             repository: self.open(&a_little_more)?,
-            redactor: OutputRedactor::new(&self.context.redactor, &mut hidden),
+            redactor: OutputRedactor::new(&self.call.workspace.redactor, &mut hidden),
             max: self.max,
-            room: self.context.text_bytes,
+            room: self.call.limits.text_bytes,
             begun: (self.skip, self.begun),
         };
         let (report, too_slow) = match &self.request.symbol {
@@ -447,7 +455,7 @@ impl<'a> HistoryCall<'a> {
             let path = RelPath::from_bytes(path, &RelPath::root());
             let path = path.map_err(|error| ToolError::argument("path", error.to_string()))?;
             let decoded = String::from_utf8_lossy(text);
-            let found = definition_lines(self.context, (&path, &decoded), symbol, &self.stop)?;
+            let found = definition_lines(self.call, (&path, &decoded), symbol, &self.stop)?;
             Ok(found.into_iter().filter_map(|lines| byte_range(text, lines)).collect())
         };
         let may_have = may_have_definition(symbol);
@@ -501,7 +509,7 @@ impl<'a> HistoryCall<'a> {
 
     fn unread(&self, error: ObjectError) -> ToolError {
         match error {
-            ObjectError::Stopped if self.context.stop.is_cancelled() => ToolError::Cancelled,
+            ObjectError::Stopped if self.call.stop.is_cancelled() => ToolError::Cancelled,
             error => ToolError::Repository(error.to_string()),
         }
     }

@@ -29,7 +29,7 @@ use self::scope::{RankScope, RankedRoots};
 pub use self::similar::SimilarCode;
 use super::adapted;
 use crate::arguments::{ArgumentAlias, ArgumentAliases};
-use crate::context::Context;
+use crate::call::Call;
 use crate::cursor::UnresolvedCursor;
 use crate::error::ToolError;
 use crate::limits;
@@ -38,7 +38,7 @@ use crate::names::ToolNames;
 use crate::outcome::ToolOutcome;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 use crate::verdict::{CallVerdict, HiddenMatches};
 
 /// The `search_index` tool.
@@ -238,21 +238,18 @@ pub struct RankedReason {
 /// Ranks files for another tool. `max` is the maximum number of files, and of chunks per file. The second
 /// value is true if the ranked index was not ready, so that a line search replaced it.
 pub(crate) fn rank(
-    context: &Context,
+    call: &Call,
     request: &RankRequest,
     max: (usize, usize),
     stop: &Stop,
 ) -> Result<(Ranking, bool), ToolError> {
-    let scope = RankScope::new(context, request)?;
-    let (ranked, ranking) = scope.search(context, false, (stop, Instant::now()), max, true)?;
+    let scope = RankScope::new(call, request)?;
+    let (ranked, ranking) = scope.search(call, false, (stop, Instant::now()), max, true)?;
     Ok((ranking, ranked.is_provisional()))
 }
 
 impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
-    const METHOD: &'static str = "rank";
-    const TITLE: &'static str = "Rank files for a question";
-    const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["changed", "explain", "history", "languages"];
     const ABOUT: RootScope = RootScope::Merged;
     const FOREIGN: &'static [ArgumentAliases] = &[
@@ -267,6 +264,17 @@ impl Tool for SearchIndex {
     type Request = RankRequest;
     type Response = RankResponse;
 
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            method: "rank".into(),
+            ..ToolSpec::new(
+                Self::NAME,
+                "Rank files for a question",
+                include_str!("search_index.md").trim_ascii_end(),
+            )
+        }
+    }
+
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_ranking(fields)
     }
@@ -275,16 +283,16 @@ impl Tool for SearchIndex {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
+    fn run(call: &Call, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         match request.like.as_deref() {
-            Some(like) if !like.trim().is_empty() => return similar::run(context, &request, like),
+            Some(like) if !like.trim().is_empty() => return similar::run(call, &request, like),
             Some(_) if request.query.trim().is_empty() => {
                 let problem = "it is empty; give `path#name`, `path:FIRST-LAST`, or code";
                 return Err(ToolError::argument("like", problem));
             }
             _ => {}
         }
-        let plan = RankPlan::new(context, &request)?;
+        let plan = RankPlan::new(call, &request)?;
         let (ranked, ranking) = plan.rank()?;
         let page = PageReader::new(&plan, &ranked, &ranking)?.read();
         RankAnswer { plan: &plan, ranked: &ranked, ranking, page }.assemble(request)
@@ -343,19 +351,15 @@ fn place(
     let is_last = |file: &FileHit| {
         let path = RelPath::parse(&file.path, &RelPath::root()).ok();
         let place = path.and_then(|path| cursor.at(&path));
-        place.is_some_and(|place| root_of(file) == usize::from(place.distance))
+        place.is_some_and(|place| root_of(file) == usize::from(place.group.number()))
     };
     ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(UnresolvedCursor::unknown)
 }
 
 /// Searches for the query in files that the configuration excludes.
-fn excluded_matches(
-    context: &Context,
-    ranked: &RankedRoots<'_>,
-    query: &str,
-) -> Result<CallVerdict, ToolError> {
+fn excluded_matches(call: &Call, ranked: &RankedRoots<'_>, query: &str) -> Result<CallVerdict, ToolError> {
     let ranking = ranked.search(query, (1, 1), false, true)?;
-    let line = ranking.files.first().zip(context.excludes.as_ref()).map(|(file, excludes)| {
+    let line = ranking.files.first().zip(call.workspace.excludes.as_ref()).map(|(file, excludes)| {
         let files = count(ranking.matching as u64, "file");
         let mut path = file.path.clone();
         ranked.roots.iter().skip(file.index).take(1).for_each(|root| root.place.name(&mut path));

@@ -90,14 +90,14 @@ fn tree() -> Tree {
 /// Parses an answer and formats the result in the notation of the corpus.
 fn made_of(answer: &Recorded) -> Vec<String> {
     let tree = tree();
-    let mut context = tree.context();
-    let root = context.roots.main().path().display().to_string();
-    context.filter.mode = FilterMode::Model;
-    context.filter.answer = if answer.by_id { AnswerForm::Ids { shards: 1 } } else { AnswerForm::Paths };
+    let mut workspace = tree.workspace();
+    let root = workspace.roots.main().path().display().to_string();
+    workspace.filter.mode = FilterMode::Model;
+    workspace.filter.answer = if answer.by_id { AnswerForm::Ids { shards: 1 } } else { AnswerForm::Paths };
     let model = Model { text: answer.text.clone(), root: root.clone() };
-    context.filter.models = vec![Arc::new(model) as Arc<dyn ChatModel>].into();
+    workspace.filter.models = vec![Arc::new(model) as Arc<dyn ChatModel>].into();
     let request = json!({"query": "how are requests retried", "search_terms": ["retry"]});
-    match find("keyword_search").unwrap().call(&context, request) {
+    match find("keyword_search").unwrap().call(&workspace.start_call(), request) {
         Err(ToolError::ModelsFailed { errors }) => {
             assert!(errors.contains("an answer that is not a list of files"), "{errors}");
             vec!["no answer".to_owned()]

@@ -17,9 +17,9 @@ fn tree() -> Tree {
 /// Calls a tool with each request and checks that the message contains these parts.
 fn check(tool: &str, cases: &[(Value, &[&str])]) {
     let tree = tree();
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (request, parts) in cases {
-        let error = refusal(&context, tool, request.clone());
+        let error = refusal(&workspace, tool, request.clone());
         for part in *parts {
             assert!(error.contains(part), "{tool} {request}\nlacks: {part}\nin: {error}");
         }
@@ -36,15 +36,15 @@ fn every_tool_refuses_what_it_does_not_know() {
         ("keyword_search", json!({"query": "q", "search_terms": ["x"]})),
     ] {
         let tree = tree();
-        let context = tree.context();
-        answer(&context, tool, good.clone());
+        let workspace = tree.workspace();
+        answer(&workspace, tool, good.clone());
         let first = match good.as_object().unwrap().keys().next() {
             Some(name) => name.clone(),
             None => "path".to_owned(),
         };
         let mut unknown = good.clone();
         unknown["no_such_filter"] = json!(1);
-        let error = refusal(&context, tool, unknown);
+        let error = refusal(&workspace, tool, unknown);
         assert!(
             error.contains("no argument `no_such_filter`") && error.contains(&format!("`{first}`")),
             "{error}"
@@ -52,14 +52,14 @@ fn every_tool_refuses_what_it_does_not_know() {
         for wrong in [json!({"x": 1}), json!([{"y": 1}]), json!(true)] {
             let mut request = good.clone();
             request[&first] = wrong.clone();
-            let error = refusal(&context, tool, request);
+            let error = refusal(&workspace, tool, request);
             assert!(
                 error.contains(&format!("`{first}`")) && error.contains("must be a"),
                 "{tool} {wrong}: {error}"
             );
         }
         for request in [json!([1]), json!(7), json!("not json"), json!(true)] {
-            let error = refusal(&context, tool, request);
+            let error = refusal(&workspace, tool, request);
             assert!(
                 error.contains("takes a JSON object") && error.contains(&format!("`{first}`")),
                 "{tool}: {error}"
@@ -144,8 +144,11 @@ fn terms_beyond_the_limit_are_named_and_not_searched() {
     let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
     let note = "ignored the last 2 search terms: at most 64 are searched for";
     for (count, is_told) in [(64, false), (66, true)] {
-        let found =
-            answer(&tree().context(), "keyword_search", json!({"query": "q", "search_terms": terms(count)}));
+        let found = answer(
+            &tree().workspace(),
+            "keyword_search",
+            json!({"query": "q", "search_terms": terms(count)}),
+        );
         assert_eq!(found.records()["terms"].as_array().unwrap().len(), 64);
         assert_eq!(found.text.contains(note), is_told, "{}", found.text);
     }
@@ -156,10 +159,10 @@ fn terms_beyond_the_limit_are_named_and_not_searched() {
 fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     let tree = Tree::new();
     tree.write("broad.txt", "common words everywhere\n".repeat(10_000));
-    let mut context = tree.context();
-    context.filter.breadth = FilterBreadth::Requirement;
+    let mut workspace = tree.workspace();
+    workspace.filter.breadth = FilterBreadth::Requirement;
     let request = json!({"query": "q", "search_terms": ["common", "w.rds", "("]});
-    let error = refusal(&context, "keyword_search", request.clone());
+    let error = refusal(&workspace, "keyword_search", request.clone());
     assert!(error.starts_with("each of those search terms yielded too many results\n"), "{error}");
     for part in
         ["- `common`: over 65,536 bytes", "- `w.rds`: over 65,536 bytes", "- `(`: invalid", "more specific"]
@@ -169,29 +172,29 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     // A single specific term among them is enough.
     tree.write("rare.txt", format!("{NEEDLE}\n"));
     let terms = json!({"query": "q", "search_terms": ["common", NEEDLE]});
-    let found = answer(&context, "keyword_search", terms.clone());
+    let found = answer(&workspace, "keyword_search", terms.clone());
     assert!(found.text.contains("rare.txt") && found.text.contains("terms skipped"), "{}", found.text);
     // If a specific term has no matches, this must not look as if no term had any.
     let found =
-        answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
+        answer(&workspace, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
     assert!(!found.found && found.records()["terms"][0]["fate"] == "too_broad", "{}", found.text);
     // By default, we reject nothing if no model is used.
-    let found = answer(&tree.context(), "keyword_search", request);
+    let found = answer(&tree.workspace(), "keyword_search", request);
     assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);
-    let found = answer(&tree.context(), "keyword_search", terms);
+    let found = answer(&tree.workspace(), "keyword_search", terms);
     assert!(found.text.contains("rare.txt") && found.text.contains("broad.txt"), "{}", found.text);
 }
 
 #[test]
 fn cursors_that_do_not_fit_are_refused() {
     let tree = tree();
-    let context = tree.context();
+    let workspace = tree.workspace();
     tree.write("many.txt", format!("{NEEDLE}\n").repeat(9));
-    let page = answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
+    let page = answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
     let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
     // Positive control: with its own request, the cursor continues the answer.
     let next =
-        answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
+        answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
     assert_eq!(next.records()["files"][0]["lines"][0]["line_number"], 2);
     for other in [
         json!({"pattern": "needl"}),
@@ -203,12 +206,12 @@ fn cursors_that_do_not_fit_are_refused() {
     ] {
         let mut request = other.clone();
         request["cursor"] = json!(cursor);
-        let error = refusal(&context, "grep_search", request);
+        let error = refusal(&workspace, "grep_search", request);
         assert!(error.contains("`cursor`") && error.contains("another request"), "{other}: {error}");
         assert!(error.contains("unchanged"), "{error}");
     }
     for cursor in ["x", "1", "é", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAA=", "AAAA AAAAAAAAAAA", &cursor[1..]] {
-        let error = refusal(&context, "grep_search", json!({"pattern": NEEDLE, "cursor": cursor}));
+        let error = refusal(&workspace, "grep_search", json!({"pattern": NEEDLE, "cursor": cursor}));
         assert!(error.contains("`cursor`") && error.contains("omit it to start over"), "{cursor}: {error}");
     }
 }
@@ -228,7 +231,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
     for name in ["b", "c", "d"] {
         tree.write(format!("{name}.txt"), "needle one\nneedle two\nneedle three\n");
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut cursors = Vec::new();
     for (tool, request) in CUT {
         let request: Value = serde_json::from_str(request).unwrap();
@@ -237,13 +240,17 @@ fn no_cursor_is_taken_but_for_its_own_place() {
             request["cursor"] = json!(cursor);
             request
         };
-        let page = answer(&context, tool, request.clone());
+        let page = answer(&workspace, tool, request.clone());
         let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
-        assert_eq!(answer(&context, tool, request.clone()).records()["next_cursor"], json!(cursor), "{tool}");
+        assert_eq!(
+            answer(&workspace, tool, request.clone()).records()["next_cursor"],
+            json!(cursor),
+            "{tool}"
+        );
         // Positive control: an unchanged cursor continues the answer.
-        assert_eq!(answer(&context, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
+        assert_eq!(answer(&workspace, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
         let refused = |altered: &str| {
-            let error = refusal(&context, tool, with(altered));
+            let error = refusal(&workspace, tool, with(altered));
             assert!(error.contains("`cursor`") && error.contains("start over"), "{tool} {altered}: {error}");
         };
         for (at, old) in cursor.char_indices() {
@@ -259,7 +266,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         {
             let mut request = request.clone();
             request["cursor"] = json!(cursor);
-            assert!(refusal(&context, tool, request).contains("another request"), "{tool} {cursor}");
+            assert!(refusal(&workspace, tool, request).contains("another request"), "{tool} {cursor}");
         }
     }
 }
@@ -273,14 +280,14 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
             tree.write(format!("{name}.txt"), "needle needle\n");
         }
         let mut request: Value = serde_json::from_str(request).unwrap();
-        let page = answer(&tree.context(), tool, request.clone());
+        let page = answer(&tree.workspace(), tool, request.clone());
         request["cursor"] = page.records()["next_cursor"].clone();
         assert!(request["cursor"].is_string(), "{tool}");
         let left = |name: &str| !page.text.contains(name);
         for name in ["a.txt", "x.txt", "y.txt", "z.txt"].into_iter().filter(|name| left(name)) {
             std::fs::remove_file(tree.root().join(name)).unwrap();
         }
-        let rest = answer(&tree.context(), tool, request);
+        let rest = answer(&tree.workspace(), tool, request);
         let says =
             ["No further matches for ", "Nothing more for "].iter().any(|text| rest.text.contains(text));
         assert!(says && !rest.text.contains("No matches found"), "{tool}: {}", rest.text);
@@ -291,8 +298,8 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
 fn found(tool: &str, request: Value) -> (String, Value) {
     let tree = tree();
     tree.write("sub/c.rs", format!("// {NEEDLE}\nfn a(b) {{}}\n"));
-    let context = tree.context();
-    let answer = answer(&context, tool, request);
+    let workspace = tree.workspace();
+    let answer = answer(&workspace, tool, request);
     (answer.text.clone(), answer.records().clone())
 }
 
@@ -361,8 +368,8 @@ fn globs_mean_what_callers_mean_by_them() {
     ] {
         tree.write(path, "needle\n");
     }
-    let context = tree.context();
-    let absolute = format!("{}/ook/**", context.roots.main().path().display());
+    let workspace = tree.workspace();
+    let absolute = format!("{}/ook/**", workspace.roots.main().path().display());
     let all = "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py ook/d.txt ook/deep/e.ts";
     for (glob, expected) in [
         ("!ook", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py"),
@@ -384,7 +391,7 @@ fn globs_mean_what_callers_mean_by_them() {
         (&absolute, "ook/d.txt ook/deep/e.ts"),
         ("**", all),
     ] {
-        let grep = answer(&context, "grep_search", json!({"pattern": "needle", "file_pattern": glob}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "needle", "file_pattern": glob}));
         let paths = |files: &Value| {
             let paths =
                 files.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned());
@@ -394,10 +401,10 @@ fn globs_mean_what_callers_mean_by_them() {
         };
         assert_eq!(paths(&grep.records()["files"]), expected, "grep_search {glob}");
         let ranked = json!({"query": "needle", "file_pattern": glob, "limit": 20, "code_tokens": 0});
-        let ranked = answer(&context, "search_index", ranked);
+        let ranked = answer(&workspace, "search_index", ranked);
         assert_eq!(paths(&ranked.records()["files"]), expected, "search_index {glob}");
         if !glob.contains(',') {
-            let search = answer(&context, "Search", json!({"pattern": "needle", "glob": [glob]}));
+            let search = answer(&workspace, "Search", json!({"pattern": "needle", "glob": [glob]}));
             let mut found: Vec<String> = search.records()["matches"]
                 .as_array()
                 .unwrap()
@@ -408,11 +415,11 @@ fn globs_mean_what_callers_mean_by_them() {
             assert_eq!(found.join(" "), expected, "Search {glob}");
         }
     }
-    let listed = answer(&context, "list_directory", json!({"name": "*,!ook/"}));
+    let listed = answer(&workspace, "list_directory", json!({"name": "*,!ook/"}));
     assert!(listed.text.contains("eek/c.txt") && !listed.text.contains("ook/d.txt"), "{}", listed.text);
     // This also holds for a part of the tree.
     let within = json!({"pattern": "needle", "path": "app", "file_pattern": "./sub/**"});
-    let within = answer(&context, "grep_search", within);
+    let within = answer(&workspace, "grep_search", within);
     assert_eq!(within.records()["files"][0]["path"], "app/sub/b.tsx");
 }
 

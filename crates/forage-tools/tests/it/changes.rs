@@ -1,7 +1,7 @@
 //! Searches and listings that are limited to changed files.
 
 use forage_fuzz::peers;
-use forage_tools::{Context, ErrorCode};
+use forage_tools::{ErrorCode, Workspace};
 use serde_json::{Value, json};
 
 use super::support::{Tree, answer, call};
@@ -35,8 +35,8 @@ fn repository() -> Tree {
     tree
 }
 
-fn files(context: &Context, tool: &str, request: Value) -> Vec<String> {
-    let records = answer(context, tool, request).records().clone();
+fn files(workspace: &Workspace, tool: &str, request: Value) -> Vec<String> {
+    let records = answer(workspace, tool, request).records().clone();
     let files = records["files"].as_array().or(records["entries"].as_array()).unwrap();
     files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
 }
@@ -44,9 +44,9 @@ fn files(context: &Context, tool: &str, request: Value) -> Vec<String> {
 #[test]
 fn changed_files_are_the_scope_of_a_search() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let grep =
-        |changed: &str| files(&context, "grep_search", json!({ "pattern": "needle", "changed": changed }));
+        |changed: &str| files(&workspace, "grep_search", json!({ "pattern": "needle", "changed": changed }));
     for uncommitted in ["HEAD", "working tree", "feature"] {
         assert_eq!(grep(uncommitted), [".hidden/new.rs", "src/one.rs"], "{uncommitted}");
     }
@@ -55,28 +55,28 @@ fn changed_files_are_the_scope_of_a_search() {
     assert_eq!(grep("main"), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
     assert_eq!(grep(""), ["src/one.rs", "src/two.rs"]);
     let uses = json!({ "pattern": "needle", "output": "uses", "changed": "main..." });
-    assert_eq!(files(&context, "grep_search", uses), ["src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", uses), ["src/two.rs"]);
     let below = json!({ "pattern": "needle", "path": "src", "file_pattern": "*.rs", "changed": "main" });
-    assert_eq!(files(&context, "grep_search", below), ["src/one.rs", "src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", below), ["src/one.rs", "src/two.rs"]);
     let ranked = json!({ "query": "needle", "changed": "main...", "code_tokens": 0 });
-    assert_eq!(files(&context, "search_index", ranked), ["src/two.rs"]);
+    assert_eq!(files(&workspace, "search_index", ranked), ["src/two.rs"]);
     let named = json!({ "name": "*.rs", "changed": "main" });
-    assert_eq!(files(&context, "list_directory", named), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
+    assert_eq!(files(&workspace, "list_directory", named), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
 }
 
 #[test]
 fn changed_files_are_searched_as_they_are_now() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let grep = || {
-        files(&context, "grep_search", json!({ "pattern": "needle", "output": "uses", "changed": "HEAD" }))
+        files(&workspace, "grep_search", json!({ "pattern": "needle", "output": "uses", "changed": "HEAD" }))
     };
     assert_eq!(grep(), [".hidden/new.rs", "src/one.rs"]);
     // A commit changes the scope without changing a file.
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "All"]);
     assert!(grep().is_empty());
-    let text = answer(&context, "grep_search", json!({ "pattern": "needle", "changed": "HEAD" })).text;
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "needle", "changed": "HEAD" })).text;
     assert!(text.contains("no file has changed (`HEAD`)"), "{text}");
 }
 
@@ -90,8 +90,8 @@ fn changed_files_that_are_not_there_are_counted() {
     git(&tree, &["commit", "-q", "-m", "Module"]);
     git(&tree, &["mv", "src/one.rs", "src/renamed.rs"]);
     git(&tree, &["commit", "-q", "-m", "Rename"]);
-    let context = tree.context();
-    let text = |request: Value| answer(&context, "grep_search", request).text;
+    let workspace = tree.workspace();
+    let text = |request: Value| answer(&workspace, "grep_search", request).text;
     let absent = "1 changed file is not in the working tree, so it was not searched";
     let module = "not searched, because it is another repository: 1 changed submodule";
     let found = text(json!({ "pattern": "needle", "changed": "HEAD~2..HEAD~1" }));
@@ -103,7 +103,7 @@ fn changed_files_that_are_not_there_are_counted() {
 #[test]
 fn a_change_set_names_its_definitions_and_companions() {
     let tree = repository();
-    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&tree.workspace(), "list_directory", json!({ "changed": "HEAD" })).text;
     let expected = "3 files changed (`HEAD`):\n\
         D gone.rs\n    removed: fn gone 1\n\
         M src/one.rs\n    added: fn new 5\n    changed: fn one 1-3\n    removed: fn old 5\n\
@@ -111,7 +111,7 @@ fn a_change_set_names_its_definitions_and_companions() {
         Not changed, though commits usually change them too:\n  docs/one.md (in 3 of 3 commits of src/one.rs)\n";
     assert!(text.starts_with(expected), "{text}");
     let below =
-        answer(&tree.context(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
+        answer(&tree.workspace(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
     assert!(
         below.starts_with("1 file changed in src (`main...`):\nM src/two.rs\n    changed: fn two 1-3\n"),
         "{below}"
@@ -124,10 +124,10 @@ fn files_moved_out_of_a_directory_have_changed_there() {
     let tree = repository();
     git(&tree, &["mv", "src/two.rs", "docs/two.rs"]);
     git(&tree, &["commit", "-q", "-m", "Move"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for path in ["src", "docs"] {
         let request = json!({ "path": path, "changed": "HEAD~1..HEAD" });
-        let text = answer(&context, "list_directory", request).text;
+        let text = answer(&workspace, "list_directory", request).text;
         let expected =
             format!("1 file changed in {path} (`HEAD~1..HEAD`):\nR docs/two.rs (was src/two.rs)\n");
         assert!(text.starts_with(&expected), "{text}");
@@ -141,12 +141,12 @@ fn ranges_that_name_nothing_are_refused() {
         (json!({ "pattern": "x", "changed": "nowhere..." }), "there is no branch, tag or commit `nowhere`"),
         (json!({ "pattern": "x", "changed": "HEAD", "path": "src/two.rs" }), "src/two.rs has not changed"),
     ] {
-        let error = call(&tree.context(), "grep_search", request).unwrap_err();
+        let error = call(&tree.workspace(), "grep_search", request).unwrap_err();
         assert_eq!(error.code(), ErrorCode::Argument);
         assert!(error.to_string().contains(expected), "{error}");
     }
     let without = Tree::new();
-    let error = call(&without.context(), "list_directory", json!({ "changed": "HEAD" })).unwrap_err();
+    let error = call(&without.workspace(), "list_directory", json!({ "changed": "HEAD" })).unwrap_err();
     assert!(error.to_string().contains("has no git repository at its top"), "{error}");
 }
 
@@ -155,10 +155,10 @@ fn ranges_that_name_nothing_are_refused() {
 fn changed_secret_files_are_not_opened() {
     let tree = repository();
     tree.write(".env", "PASSWORD=needle\n");
-    let context = tree.context();
-    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "changed": "HEAD" })).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "PASSWORD", "changed": "HEAD" })).text;
     assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
-    let text = answer(&context, "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&workspace, "list_directory", json!({ "changed": "HEAD" })).text;
     assert!(text.contains("? .env\n"), "{text}");
 }
 
@@ -170,7 +170,7 @@ fn output(tree: &Tree, arguments: &[&str]) -> String {
 fn another_revision_is_searched_as_git_greps_it() {
     let tree = repository();
     git(&tree, &["gc", "-q"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (place, arguments) in [
         ("ref:main", &["main"][..]),
         ("HEAD~1:", &["HEAD~1"]),
@@ -179,7 +179,7 @@ fn another_revision_is_searched_as_git_greps_it() {
         ("ref:HEAD~2:docs", &["HEAD~2", "--", "docs"]),
     ] {
         let request = json!({ "pattern": "eedle", "path": place, "context_lines": 0 });
-        let records = answer(&context, "grep_search", request).records().clone();
+        let records = answer(&workspace, "grep_search", request).records().clone();
         let mut lines = Vec::new();
         for file in records["files"].as_array().unwrap() {
             for line in file["lines"].as_array().unwrap() {
@@ -195,20 +195,20 @@ fn another_revision_is_searched_as_git_greps_it() {
         assert!(!lines.is_empty());
     }
     let globs = json!({ "pattern": "eedle", "path": "ref:main", "file_pattern": "*.md" });
-    assert_eq!(files(&context, "grep_search", globs), ["main:docs/one.md"]);
+    assert_eq!(files(&workspace, "grep_search", globs), ["main:docs/one.md"]);
     let first = json!({ "pattern": "eedle", "path": "ref:main", "max_results": 1 });
-    let first = answer(&context, "grep_search", first).records().clone();
+    let first = answer(&workspace, "grep_search", first).records().clone();
     assert_eq!((&first["match_count"], &first["files"][0]["path"]), (&json!(3), &json!("main:docs/one.md")));
     let next =
         json!({ "pattern": "eedle", "path": "ref:main", "max_results": 9, "cursor": first["next_cursor"] });
-    assert_eq!(files(&context, "grep_search", next), ["main:src/one.rs", "main:src/two.rs"]);
+    assert_eq!(files(&workspace, "grep_search", next), ["main:src/one.rs", "main:src/two.rs"]);
 }
 
 #[test]
 fn files_of_another_revision_are_read_and_listed() {
     let tree = repository();
-    let context = tree.context();
-    let read = |request: Value| answer(&context, "read_file", request).text;
+    let workspace = tree.workspace();
+    let read = |request: Value| answer(&workspace, "read_file", request).text;
     let text = read(json!({ "path": "main~1:src/one.rs" }));
     for line in output(&tree, &["show", "main~1:src/one.rs"]).lines() {
         assert!(text.contains(line), "{line}\n{text}");
@@ -218,9 +218,10 @@ fn files_of_another_revision_are_read_and_listed() {
     assert!(text.contains("fn old() {}") && !text.contains("needle"), "{text}");
     assert!(text.contains("the path was read as HEAD:src/one.rs"), "{text}");
     assert!(read(json!({ "path": "HEAD:src/one.rs", "outline": true })).contains("fn old"));
-    let listed = files(&context, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
+    let listed = files(&workspace, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
     assert_eq!(listed, ["HEAD:gone.rs", "HEAD:src/one.rs", "HEAD:src/two.rs"]);
-    let tree_text = answer(&context, "list_directory", json!({ "path": "ref:HEAD", "recursive": true })).text;
+    let tree_text =
+        answer(&workspace, "list_directory", json!({ "path": "ref:HEAD", "recursive": true })).text;
     assert!(tree_text.contains("gone.rs (1 line)") && tree_text.contains("src/\n"), "{tree_text}");
     for (tool, request, expected) in [
         ("read_file", json!({ "path": "HEAD:none.rs" }), "HEAD:none.rs does not exist"),
@@ -237,7 +238,7 @@ fn files_of_another_revision_are_read_and_listed() {
             "at another revision",
         ),
     ] {
-        let error = call(&context, tool, request).unwrap_err().to_string();
+        let error = call(&workspace, tool, request).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -247,15 +248,15 @@ fn files_of_another_revision_are_read_and_listed() {
 #[cfg(unix)]
 fn revision_of_a_path_with_a_step_up_is_kept() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     tree.write("docs/one.md", "Not committed.\n");
     for path in ["HEAD:src/../docs/one.md", "ref:HEAD:src/../docs/one.md"] {
-        let text = answer(&context, "read_file", json!({ "path": path })).text;
+        let text = answer(&workspace, "read_file", json!({ "path": path })).text;
         assert!(text.contains("Needle 2.") && !text.contains("Not committed."), "{text}");
     }
     // This is a path of the working tree.
     tree.write("HEAD:src/a.md", "Here.\n");
-    let text = answer(&context, "read_file", json!({ "path": "HEAD:src/../docs/one.md" })).text;
+    let text = answer(&workspace, "read_file", json!({ "path": "HEAD:src/../docs/one.md" })).text;
     assert!(text.contains("Not committed."), "{text}");
 }
 
@@ -264,7 +265,7 @@ fn revision_of_a_path_with_a_step_up_is_kept() {
 fn problem_of_a_revision_is_not_a_missing_path() {
     let tree = repository();
     git(&tree, &["branch", "v"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (path, expected) in [
         ("HEAD~99:src/one.rs", "there is no branch, tag or commit `HEAD~99`"),
         ("HEAD@{1}:src/one.rs", "`HEAD@{1}` has a form that is not supported"),
@@ -273,11 +274,11 @@ fn problem_of_a_revision_is_not_a_missing_path() {
         ("ref::/Change", "`ref:` has no revision"),
         ("nowhere:src/one.rs", "nowhere:src/one.rs does not exist"),
     ] {
-        let error = call(&context, "read_file", json!({ "path": path })).unwrap_err().to_string();
+        let error = call(&workspace, "read_file", json!({ "path": path })).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     if cfg!(unix) {
-        let text = answer(&context, "read_file", json!({ "path": "v:src/two.rs" })).text;
+        let text = answer(&workspace, "read_file", json!({ "path": "v:src/two.rs" })).text;
         assert!(text.contains("needle(2)"), "{text}");
     }
 }
@@ -292,8 +293,8 @@ fn links_and_submodules_of_another_revision_are_named() {
     let module = format!("160000,{},module", "1".repeat(40));
     git(&tree, &["update-index", "--add", "--cacheinfo", &module]);
     git(&tree, &["commit", "-q", "-m", "Link and module"]);
-    let context = tree.context();
-    let text = answer(&context, "list_directory", json!({ "path": "ref:HEAD" })).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "list_directory", json!({ "path": "ref:HEAD" })).text;
     assert!(text.contains("linked -> src\n") && text.contains("module/ (a submodule)\n"), "{text}");
     for (path, expected) in [
         ("HEAD:linked", "HEAD:linked is a symbolic link to src; name the file that it leads to"),
@@ -301,11 +302,11 @@ fn links_and_submodules_of_another_revision_are_named() {
         ("HEAD:module/src/a.rs", "HEAD:module is a submodule, so its files are in another repository"),
     ] {
         for tool in ["read_file", "list_directory"] {
-            let error = call(&context, tool, json!({ "path": path })).unwrap_err().to_string();
+            let error = call(&workspace, tool, json!({ "path": path })).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
-    let text = answer(&context, "search_history", json!({ "path": "module/src/a.rs" })).text;
+    let text = answer(&workspace, "search_history", json!({ "path": "module/src/a.rs" })).text;
     let expected =
         "no commit has module/src/a.rs; module is a submodule, so its history is in another repository";
     assert!(text.contains(expected), "{text}");
@@ -318,8 +319,8 @@ fn file_with_too_many_lines_is_refused_at_any_revision() {
     tree.write("long.rs", format!("fn long() {{}}\n{}", "\n".repeat(1_000_001)));
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Long"]);
-    let context = tree.context();
-    let refused = |request: Value| call(&context, "read_file", request).unwrap_err().to_string();
+    let workspace = tree.workspace();
+    let refused = |request: Value| call(&workspace, "read_file", request).unwrap_err().to_string();
     let expected = "it has 1,000,002 lines, over the limit of 1,000,000 for finding definitions";
     for path in ["long.rs", "HEAD:long.rs"] {
         for error in [
@@ -340,7 +341,7 @@ fn definitions_of_an_unreadable_version_are_not_compared() {
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Large"]);
     tree.write("large.rs", "fn large() {}\n");
-    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    let text = answer(&tree.workspace(), "list_directory", json!({ "changed": "HEAD" })).text;
     assert!(text.contains("M large.rs\n") && !text.contains("fn large"), "{text}");
     assert!(text.contains("the definitions of 1 file were not compared"), "{text}");
 }
@@ -360,14 +361,14 @@ fn names_are_found_alike_at_any_revision() {
     }
     git(&tree, &["add", "-A"]);
     git(&tree, &["commit", "-q", "-m", "Many"]);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for name in
         ["*.txt", "!*.txt", "name24", "oen.rs", "many", "src/one.rs", "[id].rs", "docs one", "nothing"]
     {
         for path in ["", "src"] {
-            let now = answer(&context, "list_directory", json!({ "name": name, "path": path }));
+            let now = answer(&workspace, "list_directory", json!({ "name": name, "path": path }));
             let request = json!({ "name": name, "path": format!("HEAD:{path}") });
-            let stored = answer(&context, "list_directory", request);
+            let stored = answer(&workspace, "list_directory", request);
             let of = |answer: &forage_tools::Answer, prefix: &str| {
                 let records = answer.records();
                 let entries = records["entries"].as_array().unwrap().iter();
@@ -378,7 +379,7 @@ fn names_are_found_alike_at_any_revision() {
             assert_eq!(of(&now, ""), of(&stored, "HEAD:"), "{name} below {path:?}");
         }
     }
-    let text = answer(&context, "list_directory", json!({ "name": "*.txt", "path": "HEAD:" })).text;
+    let text = answer(&workspace, "list_directory", json!({ "name": "*.txt", "path": "HEAD:" })).text;
     assert!(
         text.starts_with("250 names fit `*.txt` in HEAD: (showing 200; narrow the name or the path):\n"),
         "{text}"
@@ -392,9 +393,9 @@ fn secret_files_of_another_revision_are_not_opened() {
     tree.write(".env", "PASSWORD=needle\n");
     git(&tree, &["add", "-f", ".env"]);
     git(&tree, &["commit", "-q", "-m", "Secret"]);
-    let context = tree.context();
-    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "path": "ref:HEAD" })).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "grep_search", json!({ "pattern": "PASSWORD", "path": "ref:HEAD" })).text;
     assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
-    let error = call(&context, "read_file", json!({ "path": "HEAD:.env" })).unwrap_err().to_string();
+    let error = call(&workspace, "read_file", json!({ "path": "HEAD:.env" })).unwrap_err().to_string();
     assert!(error.contains("secret"), "{error}");
 }

@@ -30,8 +30,8 @@ fn lines(answer: &Value) -> Vec<String> {
 #[test]
 fn code_is_found_by_its_syntax() {
     let tree = tree();
-    let context = tree.context();
-    let found = |request: Value| lines(&answer(&context, "grep_search", request).records().clone());
+    let workspace = tree.workspace();
+    let found = |request: Value| lines(&answer(&workspace, "grep_search", request).records().clone());
     // This finds all lines that a match touches, but no comments, strings or methods.
     let rust = ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4"];
     assert_eq!(found(json!({"pattern": "spawn($A)", "syntax": "rust"})), rust);
@@ -45,14 +45,14 @@ fn code_is_found_by_its_syntax() {
     );
     // All pages together have the same lines.
     let mut request = json!({"pattern": "spawn($A)", "syntax": "any", "max_results": 2});
-    let first = answer(&context, "grep_search", request.clone()).records().clone();
+    let first = answer(&workspace, "grep_search", request.clone()).records().clone();
     request["cursor"] = first["next_cursor"].clone();
-    let second = answer(&context, "grep_search", request).records().clone();
+    let second = answer(&workspace, "grep_search", request).records().clone();
     assert_eq!([lines(&first), lines(&second)].concat(), [&rust[..], &["src/b.py:1"]].concat());
     let counts = json!({"pattern": "spawn($A)", "syntax": "any", "output": "counts"});
-    let counts = answer(&context, "grep_search", counts).text;
+    let counts = answer(&workspace, "grep_search", counts).text;
     assert!(counts.contains("src/a.rs: 3\nsrc/b.py: 1\n"), "{counts}");
-    let nothing = answer(&context, "grep_search", json!({"pattern": "spawn($A, $B)", "syntax": "any"}));
+    let nothing = answer(&workspace, "grep_search", json!({"pattern": "spawn($A, $B)", "syntax": "any"}));
     assert!(!nothing.found && nothing.text.contains("No matches found"), "{}", nothing.text);
 }
 
@@ -75,12 +75,12 @@ fn a_text_over_lines_in_a_pattern_is_found_with_an_index() {
 #[test]
 fn invalid_code_pattern_is_refused() {
     let tree = tree();
-    let problem = |request: Value| refusal(&tree.context(), "grep_search", request);
+    let problem = |request: Value| refusal(&tree.workspace(), "grep_search", request);
     let unknown = problem(json!({"pattern": "f($A)", "syntax": "klingon"}));
     assert!(unknown.contains("no code patterns for klingon; languages are bash, c, cpp, "), "{unknown}");
     let several = problem(json!({"pattern": "a(); b()", "syntax": "rust"}));
     assert!(several.contains("not a valid Rust pattern"), "{several}");
-    let broken = answer(&tree.context(), "grep_search", json!({"pattern": "foo(", "syntax": "rust"}));
+    let broken = answer(&tree.workspace(), "grep_search", json!({"pattern": "foo(", "syntax": "rust"}));
     assert!(broken.text.contains("has a syntax error in each of its languages"), "{}", broken.text);
     let mixed = problem(json!({"pattern": "f($A)", "syntax": "rust", "ignore_case": true}));
     assert!(mixed.contains("omit options for regular expressions"), "{mixed}");
@@ -91,7 +91,7 @@ fn invalid_code_pattern_is_refused() {
 fn files_in_other_languages_are_counted_if_nothing_matches() {
     let tree = tree();
     tree.write("src/c.vue", "<script>absent(1)</script>\n");
-    let text = |request: Value| answer(&tree.context(), "grep_search", request).text;
+    let text = |request: Value| answer(&tree.workspace(), "grep_search", request).text;
     let note = |files: &str| format!("[warning: can't match because of their language: {files}]");
     let any = json!({"pattern": "absent($A)", "syntax": "any"});
     assert!(text(any.clone()).contains(&note("2 of 4 files")), "{}", text(any));
@@ -102,7 +102,7 @@ fn files_in_other_languages_are_counted_if_nothing_matches() {
         json!({"pattern": "spawn($A)", "syntax": "any"}),
         json!({"pattern": "absent($A)", "syntax": "any", "path": "src/a.rs"}),
     ] {
-        assert!(!text(request.clone()).contains("can't match"), "{request}: {}", text(request));
+        assert!(!text(request.clone()).contains("can't match"), "{request}: {}", text(request.clone()));
     }
     let broken = text(json!({"pattern": "foo(", "syntax": "any", "path": "src/b.py"}));
     assert!(broken.contains("has a syntax error in this file's language"), "{broken}");

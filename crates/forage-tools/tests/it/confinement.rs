@@ -6,7 +6,7 @@ use std::path::Path;
 use forage_base::Hint;
 use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy};
 use forage_tools::registry::TOOLS;
-use forage_tools::{Context, FilterMode};
+use forage_tools::{FilterMode, Workspace};
 use serde_json::json;
 
 use crate::support::{
@@ -32,11 +32,11 @@ fn the_suite_sees_a_leak_in_every_tool_that_shows_contents() {
     let tree = Tree::new();
     tree.write("open.txt", secret_text());
     assert_eq!(
-        leaking(&tree.context(), "open.txt"),
+        leaking(&tree.workspace(), "open.txt"),
         ["Search", "grep_search", "keyword_search", "read_file", "search_index"]
     );
     tree.write(format!("sub/{OUTSIDE_NAME}"), "x\n");
-    let listed = attack(&tree.context(), "sub");
+    let listed = attack(&tree.workspace(), "sub");
     let names = |tool| listed.iter().any(|one| one.tool == tool && one.everything().contains(OUTSIDE_NAME));
     assert!(names("list_directory"));
 }
@@ -52,7 +52,7 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
     for name in ["secret.txt", OUTSIDE_NAME] {
         fs::write(Path::new(&sibling).join(name), secret_text()).unwrap();
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     let file = format!("{sibling}/secret.txt");
     // Positive control: a comparison of strings would take the sibling for a part of the root.
     assert!(file.starts_with(&root) && fs::read_to_string(&file).unwrap().contains(CANARY));
@@ -75,7 +75,7 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
         "\"../root-private/secret.txt\"".to_owned(),
         "\"\\x2e\\x2e/root-private/secret.txt\"".to_owned(),
     ] {
-        for one in assert_sealed(&context, &path).iter().filter(|one| one.tool != "keyword_search") {
+        for one in assert_sealed(&workspace, &path).iter().filter(|one| one.tool != "keyword_search") {
             let refused = one.result.as_ref().err().map(ToString::to_string).unwrap_or_default();
             assert!(
                 refused.contains("`path`") && refused.contains("outside of the root"),
@@ -87,10 +87,10 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
     for path in
         ["a.txt".to_owned(), format!("{root}/a.txt"), format!("{root}/./b/../a.txt"), "./a.txt".to_owned()]
     {
-        assert!(answer(&context, "read_file", json!({"path": path})).text.contains(NEEDLE), "{path}");
+        assert!(answer(&workspace, "read_file", json!({"path": path})).text.contains(NEEDLE), "{path}");
     }
     for path in [root.clone(), format!("{root}/"), format!("{root}/."), ".".to_owned(), String::new()] {
-        assert!(answer(&context, "list_directory", json!({"path": path})).text.contains("a.txt"), "{path}");
+        assert!(answer(&workspace, "list_directory", json!({"path": path})).text.contains("a.txt"), "{path}");
     }
 }
 
@@ -111,7 +111,7 @@ fn links_out_of_the_root_are_closed_to_every_tool() {
     tree.link("..", "above");
     tree.link("sub/../../outside", "folded");
     tree.link("/", "slash");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let through = format!("slash{}/data.txt", outside.to_str().unwrap());
     for path in [
         "file",
@@ -137,7 +137,7 @@ fn links_out_of_the_root_are_closed_to_every_tool() {
                 "{path}: no attack"
             );
         }
-        for one in assert_sealed(&context, path).iter().filter(|one| one.tool != "keyword_search") {
+        for one in assert_sealed(&workspace, path).iter().filter(|one| one.tool != "keyword_search") {
             // We normalize a path with `..` after a link lexically. The result may be inside the root, or may
             // not exist.
             let refused = one.result.as_ref().err().map(ToString::to_string).unwrap_or_default();
@@ -149,15 +149,15 @@ fn links_out_of_the_root_are_closed_to_every_tool() {
     let leaked = ripgrep(&tree.root(), &["-e", NEEDLE, "--", "file"]);
     assert!(String::from_utf8_lossy(&leaked).contains(CANARY));
 
-    assert_sealed(&context, ".");
+    assert_sealed(&workspace, ".");
     for include_ignored in [false, true] {
         let walked =
-            answer(&context, "grep_search", json!({"pattern": NEEDLE, "include_ignored": include_ignored}));
+            answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "include_ignored": include_ignored}));
         assert_eq!(skipped(&walked, "outside_root"), 10, "{}", walked.text);
         assert!(walked.text.contains("10 outside root"), "{}", walked.text);
         assert_eq!(walked.records()["match_count"], 1);
     }
-    let listed = answer(&context, "list_directory", json!({"max_depth": 5})).text;
+    let listed = answer(&workspace, "list_directory", json!({"max_depth": 5})).text;
     assert!(listed.contains("directory -> ../outside") && !listed.contains("data.txt ("), "{listed}");
 }
 
@@ -174,24 +174,24 @@ fn links_within_the_root_work() {
     tree.link("nowhere", "dangling");
     tree.link("endless_2", "endless_1");
     tree.link("endless_1", "endless_2");
-    let context = tree.context();
+    let workspace = tree.workspace();
     for path in ["relative", "absolute", "directory/real.txt", "sub/up", "chain", "loop/loop/chain"] {
         assert!(
-            answer(&context, "read_file", json!({"path": path})).text.contains("needle inside"),
+            answer(&workspace, "read_file", json!({"path": path})).text.contains("needle inside"),
             "{path}"
         );
-        let found = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": path}));
+        let found = answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "path": path}));
         assert_eq!(found.records()["match_count"], 1, "{path}");
     }
     assert!(
-        answer(&context, "list_directory", json!({"path": "directory"})).text.contains("real.txt (1 line)")
+        answer(&workspace, "list_directory", json!({"path": "directory"})).text.contains("real.txt (1 line)")
     );
-    assert!(refusal(&context, "read_file", json!({"path": "dangling"})).contains("does not exist"));
+    assert!(refusal(&workspace, "read_file", json!({"path": "dangling"})).contains("does not exist"));
     for path in ["endless_1".to_owned(), "loop/".repeat(60) + "chain"] {
-        assert!(refusal(&context, "read_file", json!({"path": path})).contains("too many links"), "{path}");
+        assert!(refusal(&workspace, "read_file", json!({"path": path})).contains("too many links"), "{path}");
     }
     // A walk should find the file once, under its own name.
-    let walked = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
+    let walked = answer(&workspace, "grep_search", json!({"pattern": NEEDLE}));
     assert_eq!((walked.records()["match_count"].as_u64(), skipped(&walked, "outside_root")), (Some(1), 0));
     assert_eq!(skipped(&walked, "symlink"), 9);
 }
@@ -204,11 +204,11 @@ fn a_walk_that_follows_links_ends() {
     tree.link(".", "loop");
     tree.link("..", "sub/up");
     tree.link("../outside", "out");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let options = forage_fs::WalkOptions { follow: true, ..Default::default() };
     let mut paths = Vec::new();
     let report = forage_fs::walk(
-        context.roots.main(),
+        workspace.roots.main(),
         &RelPath::root(),
         &options,
         &forage_base::Stop::never(),
@@ -243,7 +243,7 @@ fn kernel_links_are_closed() {
     tree.link("/proc/self/fd", "fd");
     tree.link("/proc/thread-self/environ", "thread");
     tree.link("/dev/fd/0", "stdin");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let canary = environment_canary();
     let through = format!("root_link{}/data.txt", tree.outside().to_str().unwrap());
     assert!(String::from_utf8_lossy(&fs::read(tree.root().join("environ")).unwrap()).contains(&canary));
@@ -259,7 +259,7 @@ fn kernel_links_are_closed() {
         &through,
         ".",
     ] {
-        for one in assert_sealed(&context, path) {
+        for one in assert_sealed(&workspace, path) {
             assert!(!one.everything().contains(&canary), "{} on {path}", one.tool);
         }
     }
@@ -275,8 +275,8 @@ fn kernel_links_are_closed() {
 fn kernel_file_systems_are_closed_below_a_broad_root_too() {
     let policy = RootPolicy { home: None, allow_broad: true };
     let root = Root::open(Path::new("/"), &policy, SecretPolicy::standard(&[])).unwrap();
-    let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-    context.filter.mode = FilterMode::Lexical;
+    let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+    workspace.filter.mode = FilterMode::Lexical;
     let canary = environment_canary();
     let pattern = regex_of(&canary[..canary.len().min(12)]);
     for path in ["/proc/self/environ", "proc/self/environ", "/proc/thread-self/environ"] {
@@ -284,7 +284,7 @@ fn kernel_file_systems_are_closed_below_a_broad_root_too() {
             ("read_file", json!({"path": path})),
             ("grep_search", json!({"pattern": pattern, "path": path, "include_ignored": true})),
         ] {
-            let shown = match crate::support::call(&context, tool, request) {
+            let shown = match crate::support::call(&workspace, tool, request) {
                 Ok(answer) => format!("{}{}", answer.text, answer.records().clone()),
                 Err(error) => error.to_string(),
             };
@@ -339,7 +339,7 @@ fn a_hard_link_is_readable() {
     let tree = Tree::with_outside_secrets();
     fs::hard_link(tree.outside().join("data.txt"), tree.root().join("hard.txt")).unwrap();
     assert_eq!(
-        leaking(&tree.context(), "hard.txt"),
+        leaking(&tree.workspace(), "hard.txt"),
         ["Search", "grep_search", "keyword_search", "read_file", "search_index"]
     );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_tools::{Context, DependencyStores};
+use forage_tools::{DependencyStores, Workspace};
 use serde_json::json;
 
 use crate::support::{CANARY, Tree, answer, call, refusal};
@@ -15,7 +15,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn context(tree: &Tree) -> Context {
+fn workspace(tree: &Tree) -> Workspace {
     let below = |path: &str| Some(tree.outside().join(path));
     let stores = DependencyStores {
         cargo_registry: below("cargo/registry/src"),
@@ -24,9 +24,9 @@ fn context(tree: &Tree) -> Context {
         python_library: below("python/lib"),
         gems: vec![tree.outside().join("gems")],
     };
-    let mut context = tree.context();
-    context.dependencies = Some(Arc::new(stores));
-    context
+    let mut workspace = tree.workspace();
+    workspace.dependencies = Some(Arc::new(stores));
+    workspace
 }
 
 const CARGO_LOCK: &str = r#"version = 4
@@ -85,51 +85,52 @@ fn cargo() -> Tree {
 #[test]
 fn each_tool_reads_a_dependency_and_its_paths_can_be_used_again() {
     let tree = cargo();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let shown = "dep:http@1.3.1/src/header/map.rs";
-    let grep = answer(&context, "grep_search", json!({"pattern": "struct HeaderMap", "path": "dep:http"}));
+    let grep = answer(&workspace, "grep_search", json!({"pattern": "struct HeaderMap", "path": "dep:http"}));
     assert_eq!(grep.records()["files"][0]["path"], shown);
     assert!(
         grep.text.contains("`Cargo.lock` also has 0.2.12; dep:http@VERSION chooses one"),
         "{}",
         grep.text
     );
-    let read = answer(&context, "read_file", json!({"path": shown, "symbol": "HeaderMap"}));
+    let read = answer(&workspace, "read_file", json!({"path": shown, "symbol": "HeaderMap"}));
     assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
-    let range = answer(&context, "read_file", json!({"path": format!("{shown}:3")}));
+    let range = answer(&workspace, "read_file", json!({"path": format!("{shown}:3")}));
     assert_eq!(range.records()["start_line"], 3);
-    let older = answer(&context, "read_file", json!({"path": "dep:http@0.2/src/header/map.rs"}));
+    let older = answer(&workspace, "read_file", json!({"path": "dep:http@0.2/src/header/map.rs"}));
     assert_eq!(older.records()["lines"][0], "//! Version 0.2.12.");
-    let list = answer(&context, "list_directory", json!({"path": "dep:http/src", "recursive": true}));
+    let list = answer(&workspace, "list_directory", json!({"path": "dep:http/src", "recursive": true}));
     assert!(list.text.contains("map.rs"), "{}", list.text);
-    let ranked = answer(&context, "search_index", json!({"query": "HeaderMap entries", "path": "dep:http"}));
+    let ranked =
+        answer(&workspace, "search_index", json!({"query": "HeaderMap entries", "path": "dep:http"}));
     assert_eq!(ranked.records()["files"][0]["path"], shown);
-    let search = answer(&context, "Search", json!({"pattern": "HeaderMap", "path": "dep:http@1.3.1"}));
+    let search = answer(&workspace, "Search", json!({"pattern": "HeaderMap", "path": "dep:http@1.3.1"}));
     assert!(search.text.contains(shown), "{}", search.text);
     let globs =
-        answer(&context, "grep_search", json!({"pattern": "HeaderMap", "path": "dep:http/**/map.rs"}));
+        answer(&workspace, "grep_search", json!({"pattern": "HeaderMap", "path": "dep:http/**/map.rs"}));
     assert!(globs.found);
-    let git = answer(&context, "grep_search", json!({"pattern": "trait", "path": "dep:tower"}));
+    let git = answer(&workspace, "grep_search", json!({"pattern": "trait", "path": "dep:tower"}));
     assert_eq!(git.records()["files"][0]["path"], "dep:tower@0.5.0/src/lib.rs");
 }
 
 #[test]
 fn errors_say_what_is_missing() {
     let tree = cargo();
-    let mut context = context(&tree);
-    let refused = |context: &Context, path: &str| refusal(context, "read_file", json!({"path": path}));
-    insta::assert_snapshot!(refused(&context, "dep:nothing"), @"`path`: no dependency is called nothing in Cargo.lock");
-    insta::assert_snapshot!(refused(&context, "dep:absent"), @"`path`: absent 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them");
-    insta::assert_snapshot!(refused(&context, "dep:app"), @"`path`: app is a part of this project; search the project itself");
-    insta::assert_snapshot!(refused(&context, "dep:"), @"`path`: give the name of a dependency, such as dep:serde");
-    context.dependencies = None;
-    insta::assert_snapshot!(refused(&context, "dep:http"), @"`path`: reading the sources of dependencies is turned off (`search.dependencies`)");
+    let mut workspace = workspace(&tree);
+    let refused = |workspace: &Workspace, path: &str| refusal(workspace, "read_file", json!({"path": path}));
+    insta::assert_snapshot!(refused(&workspace, "dep:nothing"), @"`path`: no dependency is called nothing in Cargo.lock");
+    insta::assert_snapshot!(refused(&workspace, "dep:absent"), @"`path`: absent 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them");
+    insta::assert_snapshot!(refused(&workspace, "dep:app"), @"`path`: app is a part of this project; search the project itself");
+    insta::assert_snapshot!(refused(&workspace, "dep:"), @"`path`: give the name of a dependency, such as dep:serde");
+    workspace.dependencies = None;
+    insta::assert_snapshot!(refused(&workspace, "dep:http"), @"`path`: reading the sources of dependencies is turned off (`search.dependencies`)");
 }
 
 #[test]
 fn a_dependency_opens_nothing_else_outside_of_the_root() {
     let tree = cargo();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let root = tree.root();
     fs::create_dir(root.join("node_modules")).unwrap();
     write(&tree.outside().join("package.json"), r#"{"version": "1.0.0"}"#);
@@ -153,7 +154,7 @@ fn a_dependency_opens_nothing_else_outside_of_the_root() {
             if tool == "grep_search" {
                 request["pattern"] = json!(CANARY);
             }
-            let text = refusal(&context, tool, request);
+            let text = refusal(&workspace, tool, request);
             assert!(!text.contains(CANARY), "{path}: {text}");
         }
     }
@@ -161,7 +162,7 @@ fn a_dependency_opens_nothing_else_outside_of_the_root() {
     #[cfg(unix)]
     {
         tree.write("dep:http", "a file of the root\n");
-        let read = answer(&context, "read_file", json!({"path": "dep:http"}));
+        let read = answer(&workspace, "read_file", json!({"path": "dep:http"}));
         assert_eq!(read.records()["lines"][0], "a file of the root");
     }
 }
@@ -181,9 +182,9 @@ fn packages_of_npm_are_found_in_every_layout() {
     let pnpm = "web/node_modules/.pnpm/right@3.0.0/node_modules/right";
     tree.write(format!("{pnpm}/package.json"), r#"{"version": "3.0.0"}"#);
     tree.write(format!("{pnpm}/index.js"), "function right() {}\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let first = |path: &str| {
-        let grep = answer(&context, "grep_search", json!({"pattern": "function|class", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "function|class", "path": path}));
         grep.records()["files"][0]["path"].as_str().unwrap().to_owned()
     };
     assert_eq!(first("dep:left"), "dep:left@2.0.0/index.js");
@@ -203,24 +204,24 @@ fn packages_of_python_are_found_by_distribution_and_by_module() {
     write(&site.join("six-1.16.0.dist-info/RECORD"), "six.py,sha256=x,1\n");
     write(&site.join("six.py"), "def b(text): pass\n");
     write(&site.join("secret.py"), CANARY);
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     for (path, shown) in [
         ("dep:pyyaml", "dep:pyyaml@6.0.2/__init__.py"),
         ("dep:yaml", "dep:yaml@6.0.2/__init__.py"),
         ("dep:six", "dep:six@1.16.0/six.py"),
         ("dep:six@1.16.0/six.py", "dep:six@1.16.0/six.py"),
     ] {
-        let grep = answer(&context, "grep_search", json!({"pattern": "^def", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "^def", "path": path}));
         assert_eq!(grep.records()["files"][0]["path"], shown);
     }
-    let read = answer(&context, "read_file", json!({"path": "dep:six@1.16.0/six.py"}));
+    let read = answer(&workspace, "read_file", json!({"path": "dep:six@1.16.0/six.py"}));
     assert_eq!(read.records()["lines"][0], "def b(text): pass");
     for path in ["secret.py", "six.py/../secret.py", "./secret.py", "*.py", "six.py/../yaml/__init__.py"] {
         for tool in ["read_file", "list_directory"] {
-            let text = refusal(&context, tool, json!({"path": format!("dep:six/{path}")}));
+            let text = refusal(&workspace, tool, json!({"path": format!("dep:six/{path}")}));
             assert!(!text.contains(CANARY), "{path}: {text}");
         }
-        refusal(&context, "grep_search", json!({"path": format!("dep:six/{path}"), "pattern": "."}));
+        refusal(&workspace, "grep_search", json!({"path": format!("dep:six/{path}"), "pattern": "."}));
     }
 }
 
@@ -236,7 +237,7 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
     tree.write("vendor/monolog/monolog/src/Logger.php", "<?php\nfunction log() {}\n");
     tree.write("mix.lock", "%{\n  \"plug\": {:hex, :plug, \"1.16.0\", \"abc\"},\n}\n");
     tree.write("deps/plug/lib/plug.ex", "def init, do: nil\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     for (path, shown) in [
         ("dep:github.com/Azure/sdk/a", "dep:github.com/Azure/sdk@v1.2.3/a/a.go"),
         ("dep:local.org/x", "dep:local.org/x/x.go"),
@@ -244,7 +245,7 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
         ("dep:monolog/monolog", "dep:monolog/monolog@3.5.0/src/Logger.php"),
         ("dep:plug", "dep:plug@1.16.0/lib/plug.ex"),
     ] {
-        let grep = answer(&context, "grep_search", json!({"pattern": "func|def", "path": path}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": "func|def", "path": path}));
         assert_eq!(grep.records()["files"][0]["path"], shown);
     }
 }
@@ -252,25 +253,25 @@ fn packages_of_go_ruby_php_and_elixir_are_found() {
 #[test]
 fn a_search_without_matches_names_the_dependency_that_defines_the_name() {
     let tree = cargo();
-    let mut context = context(&tree);
+    let mut workspace = workspace(&tree);
     fs::remove_file(tree.root().join("src/main.rs")).unwrap();
     for (pattern, output) in
         [("struct HeaderMap", "lines"), ("HeaderMap", "uses"), (r"\bHeaderMap\b", "files")]
     {
-        let found = answer(&context, "grep_search", json!({"pattern": pattern, "output": output}));
+        let found = answer(&workspace, "grep_search", json!({"pattern": pattern, "output": output}));
         let places = ["dep:http@0.2.12/src/header/map.rs:2", "dep:http@1.3.1/src/header/map.rs:2"];
         assert_eq!(found.records()["not_searched"]["in_dependencies"], json!(places), "{pattern}");
     }
-    let other = answer(&context, "grep_search", json!({"pattern": "Unrelated"}));
+    let other = answer(&workspace, "grep_search", json!({"pattern": "Unrelated"}));
     assert!(other.records()["not_searched"].get("in_dependencies").is_none());
-    context.dependencies = None;
-    let off = answer(&context, "grep_search", json!({"pattern": "HeaderMap"}));
+    workspace.dependencies = None;
+    let off = answer(&workspace, "grep_search", json!({"pattern": "HeaderMap"}));
     assert!(off.records()["not_searched"].get("in_dependencies").is_none());
 }
 
 /// Returns the path of the first file with a match.
-fn first(context: &Context, pattern: &str, path: &str) -> String {
-    let grep = answer(context, "grep_search", json!({"pattern": pattern, "path": path}));
+fn first(workspace: &Workspace, pattern: &str, path: &str) -> String {
+    let grep = answer(workspace, "grep_search", json!({"pattern": pattern, "path": path}));
     grep.records()["files"][0]["path"].as_str().unwrap_or_else(|| panic!("{path}: {}", grep.text)).to_owned()
 }
 
@@ -300,15 +301,15 @@ fn the_version_that_the_project_uses_is_chosen() {
         write(&site.join(format!("six-{version}.dist-info/RECORD")), "six.py,,\n");
         write(&site.join("six.py"), "def b(text): pass\n");
     }
-    let context = context(&tree);
-    assert_eq!(first(&context, "struct", "dep:http"), "dep:http@0.2.12/src/header/map.rs");
-    assert_eq!(first(&context, "struct", "dep:http@1"), "dep:http@1.3.1/src/header/map.rs");
-    assert_eq!(first(&context, "function", "dep:left"), "dep:left@1.0.0/index.js");
-    assert_eq!(first(&context, "def", "dep:six"), "dep:six@1.0.0/six.py");
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "struct", "dep:http"), "dep:http@0.2.12/src/header/map.rs");
+    assert_eq!(first(&workspace, "struct", "dep:http@1"), "dep:http@1.3.1/src/header/map.rs");
+    assert_eq!(first(&workspace, "function", "dep:left"), "dep:left@1.0.0/index.js");
+    assert_eq!(first(&workspace, "def", "dep:six"), "dep:six@1.0.0/six.py");
     // If it is missing, another version is not taken instead.
-    let refused = refusal(&context, "read_file", json!({"path": "dep:gone/src/lib.rs"}));
+    let refused = refusal(&workspace, "read_file", json!({"path": "dep:gone/src/lib.rs"}));
     insta::assert_snapshot!(refused, @"`path`: gone 1.0.0 is in Cargo.lock, but its sources are not on this disk; `cargo fetch` downloads them; `Cargo.lock` also has 2.0.0; dep:gone@VERSION chooses one");
-    assert_eq!(first(&context, "fn", "dep:gone@2"), "dep:gone@2.0.0/src/lib.rs");
+    assert_eq!(first(&workspace, "fn", "dep:gone@2"), "dep:gone@2.0.0/src/lib.rs");
 }
 
 /// Two registries may have different packages of the same name and version.
@@ -324,9 +325,9 @@ fn a_crate_is_taken_from_its_own_registry() {
             write(&registries.join(registry).join(format!("{name}-1.0.0/lib.rs")), &text);
         }
     }
-    let context = context(&tree);
-    first(&context, "of_ind", "dep:util");
-    first(&context, "of_cra", "dep:inner");
+    let workspace = workspace(&tree);
+    first(&workspace, "of_ind", "dep:util");
+    first(&workspace, "of_cra", "dep:inner");
 }
 
 /// The directory of a vendored package need not have the version that the lock names.
@@ -338,9 +339,9 @@ fn a_vendored_crate_has_the_name_and_version_of_the_lock() {
         "[package]\nname = \"http\"\nversion = \"1.3.1\"\n\n[dependencies.old]\nversion = \"0.2.12\"\n";
     tree.write("vendor/http/Cargo.toml", manifest);
     tree.write("vendor/http/src/lib.rs", "fn newer() {}\n");
-    let context = context(&tree);
-    assert_eq!(first(&context, "newer", "dep:http@1"), "dep:http@1.3.1/src/lib.rs");
-    let refused = refusal(&context, "read_file", json!({"path": "dep:http@0.2/src/lib.rs"}));
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "newer", "dep:http@1"), "dep:http@1.3.1/src/lib.rs");
+    let refused = refusal(&workspace, "read_file", json!({"path": "dep:http@0.2/src/lib.rs"}));
     assert!(
         refused.contains("http 0.2.12 is in Cargo.lock, but its sources are not on this disk"),
         "{refused}"
@@ -382,11 +383,11 @@ fn hostile_sources_open_no_other_directory_of_a_store() {
         list += &format!("require {module} v1.0.0\nreplace {module} => {target}\n");
     }
     tree.write("go.mod", list);
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let modules = replaced.iter().map(|(module, _)| (*module).to_owned());
     // A replacement of another version does not apply.
     for name in names.into_iter().chain(modules).chain(["other.org/a".to_owned()]) {
-        let text = refusal(&context, "grep_search", json!({"path": format!("dep:{name}"), "pattern": "."}));
+        let text = refusal(&workspace, "grep_search", json!({"path": format!("dep:{name}"), "pattern": "."}));
         assert!(!text.contains(CANARY), "{name}: {text}");
         let is_explained = text.contains("not on this disk") || text.contains("outside of the root");
         assert!(is_explained && !text.contains(&outside), "{name}: {text}");
@@ -409,17 +410,17 @@ fn a_python_distribution_does_not_open_others() {
     let code = "def b(text):\n    return [text, text + text, len(text), text.encode('latin-1')]\n";
     write(&site.join("six.py"), code);
     write(&site.join("other.py"), code);
-    let context = context(&tree);
-    let classes = |path: &str| first(&context, "class", path);
+    let workspace = workspace(&tree);
+    let classes = |path: &str| first(&workspace, "class", path);
     assert_eq!(classes("dep:google-cloud-storage"), "dep:google-cloud-storage@2.0.0/blob.py");
     assert_eq!(classes("dep:google_auth"), "dep:google_auth@1.0.0/__init__.py");
     for path in ["dep:google", "dep:dotty", "dep:."] {
-        refusal(&context, "grep_search", json!({"path": path, "pattern": "class"}));
+        refusal(&workspace, "grep_search", json!({"path": path, "pattern": "class"}));
     }
     let like = |place: &str| json!({"path": "dep:six", "like": format!("{place}:1-2")});
-    assert!(call(&context, "search_index", like("dep:six/six.py")).is_ok());
+    assert!(call(&workspace, "search_index", like("dep:six/six.py")).is_ok());
     for place in [site.join("other.py").display().to_string(), "dep:six/other.py".to_owned()] {
-        let refused = refusal(&context, "search_index", like(&place));
+        let refused = refusal(&workspace, "search_index", like(&place));
         assert!(refused.starts_with("`like`: "), "{refused}");
     }
 }
@@ -441,13 +442,13 @@ fn the_installed_version_is_named() {
     tree.write("go.mod", "module m\nrequire a.org/x v1.2.0\n");
     tree.write("vendor/modules.txt", "# a.org/x v1.1.0\n## explicit\na.org/x\n");
     tree.write("vendor/a.org/x/x.go", "func X() {}\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     for (path, shown) in [
         ("dep:monolog/monolog", "dep:monolog/monolog@3.4.0/src/Logger.php"),
         ("dep:plug", "dep:plug@1.15.0/lib/plug.ex"),
         ("dep:a.org/x", "dep:a.org/x@v1.1.0/x.go"),
     ] {
-        assert_eq!(first(&context, "func|def", path), shown);
+        assert_eq!(first(&workspace, "func|def", path), shown);
     }
 }
 
@@ -463,9 +464,9 @@ fn gems_of_repositories_and_directories_are_not_taken_from_a_store() {
     for whole in ["rack-3.1.0", "own-1.0.0", "puma-6.0.0"] {
         write(&tree.outside().join(format!("gems/3.2.0/gems/{whole}/lib/a.rb")), "def call\nend\n");
     }
-    let context = context(&tree);
-    assert_eq!(first(&context, "def", "dep:puma"), "dep:puma@6.0.0/lib/a.rb");
-    let refused = |path: &str| refusal(&context, "list_directory", json!({"path": path}));
+    let workspace = workspace(&tree);
+    assert_eq!(first(&workspace, "def", "dep:puma"), "dep:puma@6.0.0/lib/a.rb");
+    let refused = |path: &str| refusal(&workspace, "list_directory", json!({"path": path}));
     insta::assert_snapshot!(refused("dep:rack"), @"`path`: rack is not from a server of gems, and Forage finds only those");
     insta::assert_snapshot!(refused("dep:own"), @"`path`: own is a directory that Gemfile.lock names; search it");
 }
@@ -474,24 +475,24 @@ fn gems_of_repositories_and_directories_are_not_taken_from_a_store() {
 fn a_definition_of_a_dependency_is_named_like_others() {
     let tree = cargo();
     tree.write("src/own.rs", "pub struct OwnMap<T> {\n    entries: Vec<T>,\n}\n");
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let place = "dep:http/src/header/map.rs#HeaderMap";
-    let read = answer(&context, "read_file", json!({"path": place}));
+    let read = answer(&workspace, "read_file", json!({"path": place}));
     assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
-    let similar = answer(&context, "search_index", json!({"like": place}));
+    let similar = answer(&workspace, "search_index", json!({"like": place}));
     assert_eq!(similar.records()["similar"][0]["path"], "src/own.rs", "{}", similar.text);
 }
 
 #[test]
 fn lists_of_packages_are_read_within_the_time_limit() {
     let tree = cargo();
-    let mut context = context(&tree);
-    context.timeout = Duration::ZERO;
+    let mut workspace = workspace(&tree);
+    workspace.limits.timeout = Duration::ZERO;
     let request = json!({"path": "dep:http/src/header/map.rs"});
-    insta::assert_snapshot!(refusal(&context, "read_file", request.clone()), @"`path`: the time was over before all lists of packages were read");
-    context.stop.cancel();
+    insta::assert_snapshot!(refusal(&workspace, "read_file", request.clone()), @"`path`: the time was over before all lists of packages were read");
+    workspace.stop.cancel();
     assert_eq!(
-        call(&context, "read_file", request).unwrap_err().to_string(),
+        call(&workspace, "read_file", request).unwrap_err().to_string(),
         forage_tools::ToolError::Cancelled.to_string()
     );
 }
@@ -503,7 +504,7 @@ fn directories_without_a_look_are_mentioned() {
         fs::create_dir(tree.root().join(format!("part{at}"))).unwrap();
     }
     tree.write("go.mod", "module m\n");
-    let refused = refusal(&context(&tree), "read_file", json!({"path": "dep:a.org/x"}));
+    let refused = refusal(&workspace(&tree), "read_file", json!({"path": "dep:a.org/x"}));
     insta::assert_snapshot!(refused, @"`path`: no dependency is called a.org/x in go.mod; Forage did not look for lists of packages in all of the many directories");
 }
 
@@ -511,7 +512,8 @@ fn directories_without_a_look_are_mentioned() {
 #[test]
 fn errors_about_a_dependency_do_not_name_its_store() {
     let tree = cargo();
-    let refused = refusal(&context(&tree), "list_directory", json!({"path": "dep:http", "changed": "HEAD"}));
+    let refused =
+        refusal(&workspace(&tree), "list_directory", json!({"path": "dep:http", "changed": "HEAD"}));
     assert!(refused.contains("dep:http@1.3.1 has no git repository at its top"), "{refused}");
     assert!(!refused.contains(&tree.outside().display().to_string()), "{refused}");
 }
@@ -527,7 +529,9 @@ fn the_lock_file_of_a_dependency_does_not_count() {
     for whole in ["second-1.0.0", "second-2.0.0", "third-1.0.0"] {
         write(&registry.join(whole).join("src/lib.rs"), "fn here() {}\n");
     }
-    let context = context(&tree).with_dependency(Some("dep:first")).unwrap().unwrap();
-    assert_eq!(first(&context, "here", "dep:second"), "dep:second@1.0.0/src/lib.rs");
-    assert!(context.with_dependency(Some("dep:third")).is_err());
+    let call = workspace(&tree).start_call().with_dependency(Some("dep:first")).unwrap().unwrap();
+    let request = json!({"pattern": "here", "path": "dep:second"});
+    let found = forage_tools::registry::find("grep_search").unwrap().call(&call, request).unwrap();
+    assert_eq!(found.records()["files"][0]["path"], "dep:second@1.0.0/src/lib.rs");
+    assert!(call.with_dependency(Some("dep:third")).is_err());
 }

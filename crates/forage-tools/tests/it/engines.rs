@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use forage_base::Hint;
 use forage_fuzz::peers::program;
 use forage_search::{Pattern, PatternOptions};
-use forage_tools::{Context, EngineSetting, Program};
+use forage_tools::{EngineSetting, Program, Workspace};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -26,9 +26,9 @@ pub(crate) fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
     path
 }
 
-fn all_three(tree: &Tree) -> [Context; 3] {
-    let external = |name: &str| with_engine(tree.context(), &[&program(name)]);
-    [tree.context(), external("ugrep"), external("rg")]
+fn all_three(tree: &Tree) -> [Workspace; 3] {
+    let external = |name: &str| with_engine(tree.workspace(), &[&program(name)]);
+    [tree.workspace(), external("ugrep"), external("rg")]
 }
 
 fn sample() -> Tree {
@@ -55,7 +55,7 @@ fn one_request_has_one_answer() {
         json!({"pattern": "absent"}),
         json!({"pattern": "needle", "path": "b"}),
     ] {
-        let answers = all_three(&tree).map(|context| answer(&context, "Search", request.clone()));
+        let answers = all_three(&tree).map(|workspace| answer(&workspace, "Search", request.clone()));
         for (other, engine) in answers[1..].iter().zip(["ugrep", "rg"]) {
             assert_eq!(other.records()["engine"], engine);
             assert!(other.records()["exit_code"].is_i64(), "{request}: {}", other.records().clone());
@@ -78,7 +78,7 @@ fn one_request_is_cut_at_one_place() {
     for limit in 1..8 {
         let request = json!({"pattern": "needle", "context": 1, "max_results": limit});
         let answers =
-            all_three(&tree).map(|context| answer(&context, "Search", request.clone()).records().clone());
+            all_three(&tree).map(|workspace| answer(&workspace, "Search", request.clone()).records().clone());
         for other in &answers[1..] {
             for field in ["matches", "count", "match_count", "truncated", "next_cursor"] {
                 assert_eq!(other[field], answers[0][field], "{} {limit} {field}", other["engine"]);
@@ -94,21 +94,21 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
     for name in ["embedded", "ugrep", "rg"] {
         let tree = Tree::with_outside_secrets();
         tree.write("open.txt", format!("{NEEDLE} {CANARY}\n"));
-        let context = |tree: &Tree| match name {
-            "embedded" => tree.context(),
-            engine => with_engine(tree.context(), &[&program(engine)]),
+        let workspace = |tree: &Tree| match name {
+            "embedded" => tree.workspace(),
+            engine => with_engine(tree.workspace(), &[&program(engine)]),
         };
         // Positive control: a file inside the root is found.
-        assert!(leaking(&context(&tree), "open.txt").contains(&"Search"), "{name}");
+        assert!(leaking(&workspace(&tree), "open.txt").contains(&"Search"), "{name}");
         std::fs::remove_file(tree.root().join("open.txt")).unwrap();
         tree.link("../outside", "directory");
         tree.link("../outside/data.txt", "file.txt");
         let outside = tree.outside().display().to_string();
         for path in ["directory", "file.txt", "directory/data.txt", "../outside", outside.as_str(), "."] {
-            assert_sealed(&context(&tree), path);
+            assert_sealed(&workspace(&tree), path);
         }
         let followed = json!({"pattern": NEEDLE, "follow": true, "hidden": true, "no_ignore": true});
-        let found = answer(&context(&tree), "Search", followed);
+        let found = answer(&workspace(&tree), "Search", followed);
         assert!(!found.text.contains(CANARY) && !found.text.contains(OUTSIDE_NAME), "{name}: {}", found.text);
         assert_eq!(found.records()["skipped"]["outside_root"], 2, "{name}: {}", found.records()["skipped"]);
     }
@@ -140,11 +140,11 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
         "@/etc/passwd".to_owned(),
     ];
     tree.write("data.txt", hostile.join("\n"));
-    for context in all_three(&tree) {
+    for workspace in all_three(&tree) {
         for text in &hostile {
             // As a pattern, this text matches itself, and nothing else happens.
             let request = json!({"pattern": text, "fixed_strings": true, "path": "data.txt"});
-            let found = answer(&context, "Search", request);
+            let found = answer(&workspace, "Search", request);
             let lines = found.records()["matches"].as_array().unwrap();
             let texts: Vec<&str> =
                 lines.iter().map(|record| record["data"]["lines"]["text"].as_str().unwrap()).collect();
@@ -152,20 +152,20 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
             assert!(texts.iter().all(|line| line.contains(text.as_str())), "{text}: {}", found.text);
             // As a glob, it selects no file, and as a path, it names none.
             let found = answer(
-                &context,
+                &workspace,
                 "Search",
                 json!({"pattern": "needle", "glob": [text.replace(['{', '['], "")]}),
             );
             assert_eq!(found.records()["count"], 0, "{text}");
             assert!(
-                refusal(&context, "Search", json!({"pattern": "needle", "path": format!("{text}/none")}))
+                refusal(&workspace, "Search", json!({"pattern": "needle", "path": format!("{text}/none")}))
                     .contains("path")
             );
         }
-        assert!(refusal(&context, "Search", json!({"pattern": ""})).contains("empty"));
+        assert!(refusal(&workspace, "Search", json!({"pattern": ""})).contains("empty"));
         // A file whose name looks like an option is searched like any other.
         assert_eq!(
-            answer(&context, "Search", json!({"pattern": "needle in", "path": "-f"})).records()["count"],
+            answer(&workspace, "Search", json!({"pattern": "needle in", "path": "-f"})).records()["count"],
             1
         );
     }
@@ -199,10 +199,10 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
             "trap '' TERM\nsh -c 'trap \"\" TERM; echo $$ >> {0}; sleep 1000' &\necho $$ >> {0}\nsleep 1000",
             pids.display()
         );
-        let context = with_engine(tree.context(), &[&fake(&tree, "rg", &script)]);
+        let workspace = with_engine(tree.workspace(), &[&fake(&tree, "rg", &script)]);
         let started = Instant::now();
         let found = within(Duration::from_secs(10), "Search", move || {
-            answer(&context, "Search", json!({"pattern": "needle", "timeout_ms": 500}))
+            answer(&workspace, "Search", json!({"pattern": "needle", "timeout_ms": 500}))
         });
         let took = started.elapsed();
         assert_eq!(found.records()["timed_out"], true, "{}", found.text);
@@ -234,8 +234,8 @@ fn partial_search_marks_its_counts() {
         tree.write(format!("{i:02}.txt"), "needle\nother\n");
     }
     let searched = |script: &str, request: &Value| {
-        let context = with_engine(tree.context(), &[&fake(&tree, "rg", script)]);
-        let found = answer(&context, "Search", request.clone());
+        let workspace = with_engine(tree.workspace(), &[&fake(&tree, "rg", script)]);
+        let found = answer(&workspace, "Search", request.clone());
         let count = found.records()["files_searched"].as_u64().unwrap();
         (count, found.records()["not_searched"]["complete"].clone(), found.records()["truncated_by"].clone())
     };
@@ -266,9 +266,9 @@ fn partial_search_marks_its_counts() {
         // search takes.
         let began = Instant::now();
         Pattern::new(&slow, &PatternOptions::default()).unwrap();
-        let mut context = tree.context();
-        context.timeout = (5 * began.elapsed()).max(Duration::from_millis(300));
-        let found = answer(&context, tool, json!({"pattern": slow}));
+        let mut workspace = tree.workspace();
+        workspace.limits.timeout = (5 * began.elapsed()).max(Duration::from_millis(300));
+        let found = answer(&workspace, tool, json!({"pattern": slow}));
         let [searched, complete, cut, error] = ["files_searched", "not_searched", "truncated_by", "error"]
             .map(|field| found.records()[field].clone());
         assert_eq!((searched, cut), (json!(0), json!("timeout")), "{tool}");
@@ -287,13 +287,13 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     for i in 0..60 {
         tree.write(format!("b{i}.txt"), line.repeat(2_000));
     }
-    let mut context = tree.context();
-    context.threads = 1;
+    let mut workspace = tree.workspace();
+    workspace.limits.threads = 1;
     // This is slow on purpose: the pattern has no literal, and a match that fails late begins at every
     // position.
     let within = |ms: u64| {
         let request = json!({"pattern": "needle|(?:a.?){40}[bc]x", "timeout_ms": ms, "fuzzy": 2});
-        call(&context, "Search", request).ok()
+        call(&workspace, "Search", request).ok()
     };
     // On a busy machine, compiling the pattern can take longer than a short limit.
     let found = [100, 400, 1_600, 6_400, 25_600].into_iter().find_map(within).unwrap();
@@ -315,12 +315,12 @@ fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     let tree = Tree::new();
     tree.write("a.txt", "needle\n");
     tree.write("b.txt", format!("é{}", "abcdef".repeat(1_300_000)));
-    let context = tree.context();
+    let workspace = tree.workspace();
     let request = json!({
         "pattern": "needle|abcdefabcdefabcdefabcdef", "timeout_ms": 2_000, "fuzzy": 4, "word_regexp": true
     });
     let started = Instant::now();
-    let found = answer(&context, "Search", request);
+    let found = answer(&workspace, "Search", request);
     let took = started.elapsed();
     assert_eq!(found.records()["timed_out"], true, "{}", found.text);
     assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
@@ -341,8 +341,8 @@ fn fr_ls_03_the_process_is_started_without_a_shell() {
         ("rg", json!({"pattern": "a b'c\"$d", "fixed_strings": true}), "[--no-config]"),
         ("ugrep", json!({"pattern": "a b'c\"$d", "fixed_strings": true}), "[--fixed-strings]"),
     ] {
-        let context = with_engine(tree.context(), &[&fake(&tree, name, &script)]);
-        answer(&context, "Search", request);
+        let workspace = with_engine(tree.workspace(), &[&fake(&tree, name, &script)]);
+        answer(&workspace, "Search", request);
         let seen = std::fs::read_to_string(&seen).unwrap();
         let mut lines = seen.lines();
         let arguments = lines.next().unwrap();
@@ -364,13 +364,13 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
         ("kill -SEGV $$", "signal"),
         ("echo 'error: regex parse error' >&2; exit 2", "`pattern`"),
     ] {
-        let context = with_engine(tree.context(), &[&fake(&tree, "rg", script)]);
-        let error = refusal(&context, "Search", json!({"pattern": "needle"}));
+        let workspace = with_engine(tree.workspace(), &[&fake(&tree, "rg", script)]);
+        let error = refusal(&workspace, "Search", json!({"pattern": "needle"}));
         assert!(error.contains(expected), "{script}: {error}");
     }
     // If there are results before the failure, the answer is partial and says so.
-    let context = with_engine(tree.context(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
-    let found = answer(&context, "Search", json!({"pattern": "needle"}));
+    let workspace = with_engine(tree.workspace(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
+    let found = answer(&workspace, "Search", json!({"pattern": "needle"}));
     assert!(found.records()["count"].as_u64().unwrap() >= 1, "{}", found.records().clone());
     assert_eq!(found.records()["exit_code"], 2);
     assert!(found.records()["stderr"].as_str().unwrap().contains("odd"), "{}", found.records().clone());
@@ -379,7 +379,7 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
     for i in 0..40 {
         tree.write(format!("{i}/.ignore"), "{a\n");
     }
-    let found = answer(&context, "Search", json!({"pattern": "needle"}));
+    let found = answer(&workspace, "Search", json!({"pattern": "needle"}));
     assert!(found.text.contains("some may be missing"), "{}", found.text);
     assert!(found.text.contains("the engine failed: the results are partial"), "{}", found.text);
 }
@@ -393,19 +393,20 @@ fn missing_engine_falls_back_to_the_other() {
     let resolve = |name: &str| Program::resolve(name.as_ref(), &[PathBuf::from("/nowhere")], &roots);
     let missing = vec![resolve("ugrep").unwrap_err().to_string()];
     let rg = Program::resolve(&program("rg"), &[], &roots).unwrap();
-    let mut context = tree.context();
-    context.search.engine = EngineSetting::External { programs: vec![rg], missing: missing.clone() };
-    let found = answer(&context, "Search", json!({"pattern": "needle"}));
+    let mut workspace = tree.workspace();
+    workspace.search.engine = EngineSetting::External { programs: vec![rg], missing: missing.clone() };
+    let found = answer(&workspace, "Search", json!({"pattern": "needle"}));
     assert_eq!(found.records()["engine"], "rg");
     let warning = found.records()["warnings"][0].as_str().unwrap();
     assert!(warning.contains("`ugrep` was not found") && warning.ends_with("; rg searched"), "{warning}");
     // ripgrep can't replace ugrep for a fuzzy search.
-    let error = call(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
+    let error = call(&workspace, "Search", json!({"pattern": "needle", "fuzzy": 1}));
     let error = error.map(|answer| answer.text).unwrap_err();
     assert!(error.to_string().contains("rg has no fuzzy search"), "{error}");
     assert_eq!(error.hint(), Some(Hint::EmbeddedEngine));
-    context.search.engine = EngineSetting::External { programs: Vec::new(), missing };
-    let error = call(&context, "Search", json!({"pattern": "needle"})).map(|answer| answer.text).unwrap_err();
+    workspace.search.engine = EngineSetting::External { programs: Vec::new(), missing };
+    let error =
+        call(&workspace, "Search", json!({"pattern": "needle"})).map(|answer| answer.text).unwrap_err();
     assert!(error.to_string().contains("`ugrep` was not found"), "{error}");
     assert_eq!(error.hint(), Some(Hint::EmbeddedEngine));
     assert!(resolve("ug").unwrap_err().to_string().contains(".ugrep"));
@@ -417,8 +418,8 @@ fn it_ls_fz_01_ugrep_finds_approximate_matches() {
     forage_fuzz::needs!("ugrep");
     let tree = Tree::new();
     tree.write("a.txt", "retry_count\nretry_cuont\nretri_count\nnothing\n");
-    let context = with_engine(tree.context(), &[&program("ugrep")]);
-    let found = answer(&context, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records().clone();
+    let workspace = with_engine(tree.workspace(), &[&program("ugrep")]);
+    let found = answer(&workspace, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records().clone();
     let seen = |record: &Value| (record["data"]["line_number"].as_u64(), record["data"]["distance"].as_u64());
     let seen: Vec<_> = found["matches"].as_array().unwrap().iter().map(seen).collect();
     assert_eq!(seen, [(Some(1), Some(0)), (Some(3), Some(1))]);

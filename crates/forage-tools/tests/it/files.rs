@@ -52,11 +52,11 @@ fn special_files_are_counted_without_blocking() {
             continue;
         }
         for (tool, request) in probes(path) {
-            let context = tree.context();
+            let workspace = tree.workspace();
             let what = format!("{tool} on {path}");
             // If links are followed, the link to the pipe is special, too.
             let special = special + u64::from(request["follow"] == true);
-            let result = within(PROMPT, &what, move || call(&context, tool, request));
+            let result = within(PROMPT, &what, move || call(&workspace, tool, request));
             match (path, tool) {
                 ("huge.txt" | ".", "read_file") | ("huge.txt", "list_directory") => {
                     assert!(result.is_err(), "{what}")
@@ -97,9 +97,9 @@ fn fifo_ignore_file_is_reported_without_blocking() {
     tree.write("a.txt", format!("{NEEDLE}\n"));
     fifo(&tree.root().join(".ignore"));
     tree.link("/dev/zero", ".rgignore");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let found =
-        within(PROMPT, "grep_search", move || answer(&context, "grep_search", json!({"pattern": NEEDLE})));
+        within(PROMPT, "grep_search", move || answer(&workspace, "grep_search", json!({"pattern": NEEDLE})));
     assert_eq!(found.records()["match_count"], 1);
     for name in [".ignore", ".rgignore"] {
         assert!(found.text.contains(&format!("[warning: {name} can't be read")), "{}", found.text);
@@ -135,10 +135,10 @@ fn every_encoding_is_searched_or_counted() {
     files.iter().for_each(|(name, bytes, _)| {
         tree.write(name, bytes);
     });
-    let context = tree.context();
-    let found = answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 1}));
-    let listed = answer(&context, "list_directory", json!({}));
-    let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
+    let workspace = tree.workspace();
+    let found = answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "context_lines": 1}));
+    let listed = answer(&workspace, "list_directory", json!({}));
+    let keyword = answer(&workspace, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
     let record = |name: &str| {
         let files = found.records()["files"].as_array().unwrap().clone();
         files.into_iter().find(|file| file["path"] == *name)
@@ -147,7 +147,7 @@ fn every_encoding_is_searched_or_counted() {
         assert_eq!(record(name).is_some(), *is_text, "grep_search, {name}");
         assert_eq!(keyword.text.contains(&format!("\n{name}:")), *is_text, "keyword_search, {name}");
         assert_eq!(listed.text.contains(&format!("{name} (binary)")), !is_text, "list_directory, {name}");
-        let read = call(&context, "read_file", json!({"path": name}));
+        let read = call(&workspace, "read_file", json!({"path": name}));
         if *is_text {
             let (line, first) = (&record(name).unwrap()["lines"][1], read.unwrap());
             assert_eq!((&line["line_number"], &line["type"]), (&json!(2), &json!("match")), "{name}");
@@ -165,7 +165,7 @@ fn every_encoding_is_searched_or_counted() {
         String::from_utf8_lossy(&ripgrep(&tree.root(), &["--json", "-e", NEEDLE, "."])).into_owned();
     assert!(printed.contains("latin1.txt") && !printed.contains("binary_nul.dat\"},\"lines"), "{printed}");
     // A search without hits reports that there are files that it could not read.
-    assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("binary"));
+    assert!(answer(&workspace, "grep_search", json!({"pattern": "absent"})).text.contains("binary"));
 }
 
 /// Encodings, with lines in each. We search for a word of the second line.
@@ -203,21 +203,21 @@ fn every_tool_shows_the_text_that_is_stored() {
         let tree = Tree::new();
         tree.write("stored.c", bytes);
         tree.write("other.c", "int main() { return 0; }\n");
-        let context = tree.context();
+        let workspace = tree.workspace();
         let line = text.lines().nth(1).unwrap();
-        let grep = answer(&context, "grep_search", json!({"pattern": format!("^needle .*{word}.*$")}));
+        let grep = answer(&workspace, "grep_search", json!({"pattern": format!("^needle .*{word}.*$")}));
         let lines = grep.records()["files"][0]["lines"].as_array().unwrap();
         let found = lines.iter().find(|line| line["type"] == "match").unwrap();
         assert_eq!((&found["line_number"], found["text"].as_str().unwrap().trim_end()), (&json!(2), line));
         let note = format!("stored.c is not UTF-8 and was searched as {name}");
         assert!(grep.text.contains(&note), "{name}: {}", grep.text);
-        let search = answer(&context, "Search", json!({"pattern": word})).records().clone();
+        let search = answer(&workspace, "Search", json!({"pattern": word})).records().clone();
         let found = &search["matches"][0]["data"];
         assert_eq!(found["lines"]["text"].as_str().unwrap().trim_end(), line);
         assert_eq!((&found["line_number"], &found["lines"]["bytes"]), (&json!(2), &json!(null)), "{name}");
-        let read = answer(&context, "read_file", json!({"path": "stored.c"})).records().clone();
+        let read = answer(&workspace, "read_file", json!({"path": "stored.c"})).records().clone();
         assert_eq!((&read["lines"][1], &read["encoding"]), (&json!(line), &json!(name)));
-        let ranked = answer(&context, "search_index", json!({"query": word})).records().clone();
+        let ranked = answer(&workspace, "search_index", json!({"query": word})).records().clone();
         assert_eq!(ranked["files"][0]["path"], "stored.c", "{name}: {ranked}");
         // Positive control: ripgrep sees only bytes.
         assert_eq!(ripgrep(&tree.root(), &["-l", "-e", word, "."]), b"", "{name}");
@@ -261,8 +261,8 @@ fn deep_tree(name: &str, reason: &str) {
     let control = fs::read(tree.root().join(&bottom)).unwrap_err();
     let mut counted = 0;
     for (tool, request) in probes(".").into_iter().chain(probes(&bottom).into_iter().take(1)) {
-        let context = tree.context();
-        match within(PROMPT * 2, tool, move || call(&context, tool, request)) {
+        let workspace = tree.workspace();
+        match within(PROMPT * 2, tool, move || call(&workspace, tool, request)) {
             Ok(answer) => {
                 counted += u64::from(skipped(&answer, reason) > 0);
                 assert!(tool == "read_file" || answer.text.contains("a.txt"), "{tool}: {}", answer.text);
@@ -299,10 +299,10 @@ fn long_symlink_chains_do_not_stall_a_walk() {
         tree.link(format!("{down}{up}l{}", i + 1), format!("l{i}"));
     }
     tree.link("a.txt", "l40");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let found = within(PROMPT * 5, "grep_search", move || {
         let started = std::time::Instant::now();
-        (answer(&context, "grep_search", json!({"pattern": NEEDLE})), started.elapsed())
+        (answer(&workspace, "grep_search", json!({"pattern": NEEDLE})), started.elapsed())
     });
     fill_in(&tree.root(), "d");
     assert_eq!((found.0.records()["match_count"].as_u64(), skipped(&found.0, "symlink")), (Some(1), 41));
@@ -338,29 +338,31 @@ fn unreadable_files_and_directories_are_counted() {
     mode(tree.root().parent().unwrap(), 0o755);
     mode(&closed[0], 0o000);
     mode(&shut, 0o000);
-    let context = tree.context();
+    let workspace = tree.workspace();
     as_nobody(|| {
         // Positive control: these modes apply to this thread.
         assert!(fs::read(&closed[0]).is_err() && fs::read_dir(&shut).is_err());
-        let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
+        let found = answer(&workspace, "grep_search", json!({"pattern": NEEDLE}));
         assert_eq!((found.records()["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
         let reasons = ["can't open closed.txt: Permission denied", "shut can't be listed: Permission denied"];
         assert!(reasons.iter().all(|reason| found.text.contains(reason)), "{}", found.text);
-        let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
+        let keyword = answer(&workspace, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
         assert_eq!(
             (keyword.records()["candidate_files"].as_u64(), skipped(&keyword, "unreadable")),
             (Some(2), 2)
         );
-        let listed = answer(&context, "list_directory", json!({"max_depth": 3}));
+        let listed = answer(&workspace, "list_directory", json!({"max_depth": 3}));
         assert!(listed.text.contains("closed.txt (unreadable)"), "{}", listed.text);
         assert!(listed.text.contains("── shut/ (unreadable)"), "{}", listed.text);
-        assert!(refusal(&context, "list_directory", json!({"path": "shut"})).contains("denied"));
+        assert!(refusal(&workspace, "list_directory", json!({"path": "shut"})).contains("denied"));
         assert_eq!(skipped(&listed, "unreadable"), 2);
         for path in ["closed.txt", "shut/b.txt"] {
-            assert!(refusal(&context, "read_file", json!({"path": path})).contains("denied"), "{path}");
+            assert!(refusal(&workspace, "read_file", json!({"path": path})).contains("denied"), "{path}");
         }
         // A search without hits must not pass for a proof of absence.
-        assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("2 unreadable"));
+        assert!(
+            answer(&workspace, "grep_search", json!({"pattern": "absent"})).text.contains("2 unreadable")
+        );
     });
     mode(&shut, 0o755);
 }
@@ -384,7 +386,7 @@ fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
                 }
             }
         });
-        let context = tree.context();
+        let workspace = tree.workspace();
         let mut lengths = std::collections::BTreeSet::new();
         // If the reader never sees the file change, this test proves nothing. On a busy machine, one round
         // may take a second.
@@ -396,14 +398,14 @@ fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
         while goes_on(lengths.len()) {
             for (tool, request) in probes("big.txt").into_iter().filter(|(tool, _)| *tool != "list_directory")
             {
-                let result = call(&context, tool, request);
+                let result = call(&workspace, tool, request);
                 if let ("read_file", Ok(answer)) = (tool, &result) {
                     lengths.insert(answer.records()["total_lines"].as_u64());
                 }
                 let error = result.err().map(|error| error.to_string()).unwrap_or_default();
                 assert!(!error.contains("internal error"), "{tool}: {error}");
             }
-            answer(&context, "list_directory", json!({}));
+            answer(&workspace, "list_directory", json!({}));
         }
         stop.store(true, Ordering::Relaxed);
         cutter.join().unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forage_llm::{AnswerShape, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
-use forage_tools::{Answer, AnswerForm, Context, EvidenceForm, FilterMode, OnModelFailure, ToolError};
+use forage_tools::{Answer, AnswerForm, EvidenceForm, FilterMode, OnModelFailure, ToolError, Workspace};
 use serde_json::{Value, json};
 
 use crate::support::{Tree, call, within};
@@ -87,23 +87,28 @@ fn user(request: &ChatRequest) -> &str {
 
 const IDS: AnswerForm = AnswerForm::Ids { shards: 1 };
 
-fn context(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, models: &[&Arc<Scripted>]) -> Context {
-    let mut context = tree.context();
-    context.filter.mode = FilterMode::Model;
-    context.filter.models =
+fn workspace(
+    tree: &Tree,
+    evidence: EvidenceForm,
+    answer: AnswerForm,
+    models: &[&Arc<Scripted>],
+) -> Workspace {
+    let mut workspace = tree.workspace();
+    workspace.filter.mode = FilterMode::Model;
+    workspace.filter.models =
         models.iter().map(|model| Arc::clone(model) as Arc<dyn ChatModel>).collect::<Vec<_>>().into();
-    (context.filter.evidence, context.filter.answer) = (evidence, answer);
-    context
+    (workspace.filter.evidence, workspace.filter.answer) = (evidence, answer);
+    workspace
 }
 
-fn search(context: &Context, terms: &[&str]) -> Result<Answer, ToolError> {
-    call(context, "keyword_search", json!({"query": "how does it work", "search_terms": terms}))
+fn search(workspace: &Workspace, terms: &[&str]) -> Result<Answer, ToolError> {
+    call(workspace, "keyword_search", json!({"query": "how does it work", "search_terms": terms}))
 }
 
 /// Runs a search for these terms. Returns the text sent to the model, and the answer.
 fn sent(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, terms: &[&str]) -> (String, Answer) {
     let model = Scripted::saying(if answer == AnswerForm::Paths { "No relevant files found" } else { "[]" });
-    let answer = search(&context(tree, evidence, answer, &[&model]), terms).unwrap();
+    let answer = search(&workspace(tree, evidence, answer, &[&model]), terms).unwrap();
     let [sent] = &model.sent()[..] else { panic!("one request") };
     (sent.clone(), answer)
 }
@@ -285,8 +290,10 @@ fn windows_that_are_equal_are_shown_once() {
     let (sent, _) = sent(&tree, EvidenceForm::Compact, IDS, &["copy_the_needle"]);
     let copy = headings(&sent).into_iter().find(|(_, path)| path == "vendor/copy.rs").unwrap().0;
     let text = json!({"files": [{"id": copy, "grade": 2, "ranges": [[1, 99]], "why": "w"}]}).to_string();
-    let answer =
-        search(&context(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying(text)]), &["copy_the_needle"]);
+    let answer = search(
+        &workspace(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying(text)]),
+        &["copy_the_needle"],
+    );
     assert!(answer.unwrap().text.contains("  read lines 1-4\n"));
 }
 
@@ -300,9 +307,9 @@ fn files_that_were_not_sent_are_not_believed_in_any_form() {
     let all: String = (0..400).map(|file| format!("f{file:03}.txt: grade 2, what it is about\n")).collect();
     for form in [AnswerForm::Paths, AnswerForm::Ids { shards: 1 }] {
         let model = Scripted::saying(all.clone());
-        let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
-        context.filter.evidence_tokens = 1_000;
-        let answer = search(&context, &["needle"]).unwrap();
+        let mut workspace = workspace(&tree, EvidenceForm::Compact, form, &[&model]);
+        workspace.filter.evidence_tokens = 1_000;
+        let answer = search(&workspace, &["needle"]).unwrap();
         let sent = &model.sent()[0];
         let shown = evidence(sent).lines().filter(|line| line.starts_with('F')).count();
         let kept = answer.records()["files"].as_array().unwrap().len();
@@ -328,9 +335,9 @@ fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
     }
     for tokens in [1_000, 2_000, 12_000, 32_000] {
         let model = Scripted::saying("[]");
-        let mut context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
-        context.filter.evidence_tokens = tokens;
-        let answer = search(&context, &["needle0", "needle1", "needle2", "needle3"]).unwrap();
+        let mut workspace = workspace(&tree, EvidenceForm::Compact, IDS, &[&model]);
+        workspace.filter.evidence_tokens = tokens;
+        let answer = search(&workspace, &["needle0", "needle1", "needle2", "needle3"]).unwrap();
         let sent = &model.sent()[0];
         let budget = tokens * 16 / 5;
         assert!(evidence(sent).len() <= budget, "{} of {budget}", evidence(sent).len());
@@ -375,9 +382,9 @@ fn the_same_tree_gives_the_same_bytes() {
                 } else {
                     "[]"
                 });
-                let mut context = context(&tree, form, answer, &[&model]);
-                (context.threads, context.filter.evidence_tokens) = (threads, 1_000);
-                search(&context, &["needle", "line 4"]).unwrap();
+                let mut workspace = workspace(&tree, form, answer, &[&model]);
+                (workspace.limits.threads, workspace.filter.evidence_tokens) = (threads, 1_000);
+                search(&workspace, &["needle", "line 4"]).unwrap();
                 model.sent()
             })
             .collect();
@@ -401,8 +408,8 @@ fn files_come_by_grade_and_then_in_lexical_order() {
             [entry("other.txt", 1), entry("most.txt", 0), entry("one.txt", 2), entry("some.txt", 2)];
         Ok(costs(says(&json!({"files": entries}).to_string()), [1_200, 1_000, 50]))
     });
-    let context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
-    let answer = search(&context, &["needle"]).unwrap();
+    let workspace = workspace(&tree, EvidenceForm::Compact, IDS, &[&model]);
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert_eq!(graded(&answer), ["some.txt 2", "one.txt 2", "other.txt 1"]);
     assert!(
         answer.text.contains("\nsome.txt: as graded\n  read lines 20; unverified lines 38-39\n"),
@@ -427,8 +434,8 @@ fn lists_of_paths_have_a_schema_too() {
     tree.write("b.txt", numbered(3, &[2]));
     let files = json!([{"path": "b.txt", "why": "it is"}, {"path": "c.txt", "why": "invented"}]);
     let model = Scripted::saying(json!({"files": files}).to_string());
-    let context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
-    let answer = search(&context, &["needle"]).unwrap();
+    let workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert!(answer.text.contains("\nb.txt: it is\n") && !answer.text.contains("\na.txt"), "{}", answer.text);
     assert_eq!(answer.records()["model"]["dropped_paths"], 1);
 
@@ -454,8 +461,8 @@ fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
     let good = Scripted::saying(json!({"files": [entry("F1", 3)]}).to_string());
     for bad in ["I think a.txt", "{\"files\":[{\"id\":\"F7\",\"grade\":3}]}", "{\"files\":[{\"id\"", "{}"] {
         for form in [EvidenceForm::Compact, EvidenceForm::Requirement] {
-            let context = context(&tree, form, IDS, &[&Scripted::saying(bad), &good]);
-            let answer = search(&context, &["needle"]).unwrap();
+            let workspace = workspace(&tree, form, IDS, &[&Scripted::saying(bad), &good]);
+            let answer = search(&workspace, &["needle"]).unwrap();
             assert_eq!(graded(&answer), ["a.txt 3"], "{bad}");
             assert!(
                 warnings(&answer)
@@ -464,8 +471,8 @@ fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
             );
         }
     }
-    let context = context(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying("{}")]);
-    assert!(matches!(search(&context, &["needle"]), Err(ToolError::ModelsFailed { .. })));
+    let workspace = workspace(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying("{}")]);
+    assert!(matches!(search(&workspace, &["needle"]), Err(ToolError::ModelsFailed { .. })));
 }
 
 #[test]
@@ -481,7 +488,7 @@ fn a_cut_answer_says_so_and_invented_ids_are_counted() {
     ] {
         let text = text[..end].to_owned();
         let model = Scripted::new("small", move |_, _| Ok(ends(says(&text), finish)));
-        let answer = search(&context(&tree, EvidenceForm::Compact, IDS, &[&model]), &["needle"]).unwrap();
+        let answer = search(&workspace(&tree, EvidenceForm::Compact, IDS, &[&model]), &["needle"]).unwrap();
         assert_eq!(graded(&answer).len(), if expected.is_some() { 1 } else { 2 });
         assert_eq!(answer.records()["model"]["dropped_paths"], 1);
         assert!(answer.text.contains("[1 path left out of the model's answer: not among"));
@@ -496,12 +503,12 @@ fn unreadable_answer_leaves_candidates_unfiltered() {
     tree.write("a.txt", numbered(3, &[2]));
     tree.write("b.txt", numbered(3, &[2]));
     let model = Scripted::saying("Relevant:\n- a.txt: it\n\nNot relevant:\n- b.txt: a test");
-    let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
-    let error = search(&context, &["needle"]).unwrap_err().to_string();
+    let mut workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+    let error = search(&workspace, &["needle"]).unwrap_err().to_string();
     let reason = "test/small gave an answer that is not a list of files";
     assert!(error.contains(reason), "{error}");
-    context.filter.on_model_failure = OnModelFailure::Lexical;
-    let answer = search(&context, &["needle"]).unwrap();
+    workspace.filter.on_model_failure = OnModelFailure::Lexical;
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert_eq!(answer.records()["filter"], "lexical_after_model_failure");
     assert_eq!(answer.records()["files"].as_array().unwrap().len(), 2);
     assert!(
@@ -529,8 +536,8 @@ fn model_without_schema_and_tool_is_named_as_such() {
             answer.shape = shape;
             Ok(answer)
         });
-        let context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
-        match search(&context, &["needle"]) {
+        let workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        match search(&workspace, &["needle"]) {
             Err(ToolError::ModelsFailed { errors }) => assert_eq!(
                 errors,
                 format!(
@@ -552,8 +559,8 @@ fn files_that_only_the_text_around_a_list_names_are_reported() {
     let warning = |others: usize| {
         let others: Vec<String> = (1..=others).map(|file| format!("f{file:02}.txt")).collect();
         let model = Scripted::saying(format!("f00.txt: it\n\nSee also {} for tests.", others.join(" and ")));
-        let context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
-        let answer = search(&context, &["needle"]).unwrap();
+        let workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        let answer = search(&workspace, &["needle"]).unwrap();
         assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
         warnings(&answer)
     };
@@ -573,10 +580,10 @@ fn wide_tree() -> Tree {
     tree
 }
 
-fn sharded(tree: &Tree, shards: usize, models: &[&Arc<Scripted>]) -> Context {
-    let mut context = context(tree, EvidenceForm::Compact, AnswerForm::Ids { shards }, models);
-    context.filter.evidence_tokens = 3_000;
-    context
+fn sharded(tree: &Tree, shards: usize, models: &[&Arc<Scripted>]) -> Workspace {
+    let mut workspace = workspace(tree, EvidenceForm::Compact, AnswerForm::Ids { shards }, models);
+    workspace.filter.evidence_tokens = 3_000;
+    workspace
 }
 
 #[test]
@@ -590,9 +597,9 @@ fn shards_hold_every_file_once_and_are_merged_by_grade() {
                 headings(user(request)).iter().map(|(id, path)| entry(id, grade(path))).collect();
             Ok(costs(says(&json!({ "files": entries }).to_string()), [100, 0, 10]))
         });
-        let mut context = sharded(&tree, 4, &[&model]);
-        context.filter.evidence = form;
-        let answer = search(&context, &["needle"]).unwrap();
+        let mut workspace = sharded(&tree, 4, &[&model]);
+        workspace.filter.evidence = form;
+        let answer = search(&workspace, &["needle"]).unwrap();
         let sent = model.sent();
         assert_eq!(sent.len(), 4);
         let mut ids: Vec<(String, String)> = sent.iter().flat_map(|sent| headings(sent)).collect();
@@ -634,9 +641,9 @@ fn shards_wait_for_each_other_and_not_in_turn() {
         asked.wait();
         Ok(says("[]"))
     });
-    let context = sharded(&tree, 4, &[&model]);
+    let workspace = sharded(&tree, 4, &[&model]);
     let answer =
-        within(Duration::from_secs(30), "the search", move || search(&context, &["needle"])).unwrap();
+        within(Duration::from_secs(30), "the search", move || search(&workspace, &["needle"])).unwrap();
     assert_eq!((model.sent().len(), answer.found), (4, false));
 }
 
@@ -656,12 +663,12 @@ fn failing_for_the_first() -> Arc<Scripted> {
 fn failing_shard_fails_the_call_without_lexical_fallback() {
     let tree = wide_tree();
     let model = failing_for_the_first();
-    let mut context = sharded(&tree, 4, &[&model]);
-    let error = search(&context, &["needle"]).unwrap_err().to_string();
+    let mut workspace = sharded(&tree, 4, &[&model]);
+    let error = search(&workspace, &["needle"]).unwrap_err().to_string();
     assert!(error.contains("1 of 4 requests failed: test/small"), "{error}");
 
-    context.filter.on_model_failure = OnModelFailure::Lexical;
-    let answer = search(&context, &["needle"]).unwrap();
+    workspace.filter.on_model_failure = OnModelFailure::Lexical;
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert_eq!(answer.records()["filter"], "model_in_part");
     let files = answer.records()["files"].as_array().unwrap();
     let filtered = files.iter().take_while(|file| file["not_filtered"].is_null()).count();
@@ -672,9 +679,9 @@ fn failing_shard_fails_the_call_without_lexical_fallback() {
 
     // If a second model answers, we don't lose the shard.
     let second = Scripted::new("other", |_, _| Ok(says("[]")));
-    let both = [context.filter.models[0].clone(), second as Arc<dyn ChatModel>];
-    context.filter.models = both.to_vec().into();
-    let answer = search(&context, &["needle"]).unwrap();
+    let both = [workspace.filter.models[0].clone(), second as Arc<dyn ChatModel>];
+    workspace.filter.models = both.to_vec().into();
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert_eq!(answer.records()["filter"], "model");
     assert!(warnings(&answer).contains("another model was used: test/small"), "{}", answer.text);
 }
@@ -707,11 +714,11 @@ fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
     );
     let sent_with = |is_redacted: bool| {
         let model = Scripted::saying("No relevant files found");
-        let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        let mut workspace = workspace(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
         if !is_redacted {
-            context.filter.redactor = Arc::new(forage_redact::Redactor::off());
+            workspace.filter.redactor = Arc::new(forage_redact::Redactor::off());
         }
-        let answer = search(&context, &["needle"]).unwrap();
+        let answer = search(&workspace, &["needle"]).unwrap();
         assert!(answer.text.contains("shown to the model only in part"), "{}", answer.text);
         model.sent().concat()
     };

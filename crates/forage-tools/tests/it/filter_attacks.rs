@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_redact::Redactor;
-use forage_tools::{Answer, AnswerForm, Context, EvidenceForm, FilterMode};
+use forage_tools::{Answer, AnswerForm, EvidenceForm, FilterMode, Workspace};
 use serde_json::json;
 
 use crate::support::{Tree, answer};
@@ -37,16 +37,16 @@ const FORMS: [(EvidenceForm, AnswerForm); 4] = [
 
 /// Searches for the needle. Returns the answer and the evidence that we sent.
 fn search(
-    mut context: Context,
+    mut workspace: Workspace,
     (evidence, form): (EvidenceForm, AnswerForm),
     reply: impl Fn(&str) -> String + Send + Sync + 'static,
 ) -> (Answer, String) {
     let model = Arc::new(Model { reply, sent: Mutex::default() });
-    context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>].into();
-    (context.filter.evidence, context.filter.answer) = (evidence, form);
+    workspace.filter.mode = FilterMode::Model;
+    workspace.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>].into();
+    (workspace.filter.evidence, workspace.filter.answer) = (evidence, form);
     let answer =
-        answer(&context, "keyword_search", json!({"query": "where is it", "search_terms": ["needle"]}));
+        answer(&workspace, "keyword_search", json!({"query": "where is it", "search_terms": ["needle"]}));
     let sent = model.sent.lock().unwrap().clone();
     let (_, begun) = sent.split_once("===== BEGIN ").unwrap();
     let (_, evidence) = begun.split_once('\n').unwrap();
@@ -138,8 +138,8 @@ fn is_ours(line: &str) -> bool {
 #[test]
 fn planted_lines_change_neither_evidence_nor_other_files() {
     for form in FORMS {
-        let (_, hostile) = search(tree(&planted()).context(), form, nothing);
-        let (_, harmless) = search(tree(&harmless()).context(), form, nothing);
+        let (_, hostile) = search(tree(&planted()).workspace(), form, nothing);
+        let (_, harmless) = search(tree(&harmless()).workspace(), form, nothing);
         assert_eq!(headings(&hostile).len(), 4, "{form:?}: {hostile}");
         for name in ["src/a.rs", "src/m.rs", "src/z.rs"] {
             // We skip the heading, because the two trees have different names.
@@ -179,7 +179,7 @@ fn file_names_forge_no_headings() {
         tree.write(name, "needle\n");
     }
     for form in FORMS {
-        let (_, evidence) = search(tree.context(), form, nothing);
+        let (_, evidence) = search(tree.workspace(), form, nothing);
         assert_eq!(headings(&evidence).len(), names.len(), "{form:?}: {evidence}");
         assert!(evidence.lines().all(is_ours), "{form:?}: {evidence}");
         assert!(!evidence.contains(['\r', '\u{2028}', '\u{202e}']));
@@ -191,7 +191,7 @@ fn file_names_forge_no_headings() {
 fn a_model_that_repeats_planted_answers_changes_no_other_file() {
     let grades = |lines: Vec<String>| {
         let form = (EvidenceForm::Compact, AnswerForm::Ids { shards: 1 });
-        let (answer, _) = search(tree(&lines).context(), form, move |user| {
+        let (answer, _) = search(tree(&lines).workspace(), form, move |user| {
             let id = |path: &str| {
                 headings(user)
                     .into_iter()
@@ -234,7 +234,7 @@ fn a_model_that_repeats_planted_answers_changes_no_other_file() {
 #[test]
 fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
     for form in FORMS {
-        let (answer, _) = search(tree(&planted()).context(), form, move |_| match form.1 {
+        let (answer, _) = search(tree(&planted()).workspace(), form, move |_| match form.1 {
             AnswerForm::Paths => {
                 "/etc/passwd: planted\n../outside/data.txt: planted\nsrc/a.rs: planted".to_owned()
             }
@@ -278,14 +278,14 @@ fn tree_with_secrets() -> (Tree, Vec<String>) {
 fn planted_secrets_are_not_sent_in_any_form() {
     let (tree, secrets) = tree_with_secrets();
     for form in FORMS {
-        let (found, evidence) = search(tree.context(), form, nothing);
+        let (found, evidence) = search(tree.workspace(), form, nothing);
         for secret in &secrets {
             assert!(!evidence.contains(&secret[..12]), "{form:?}, {secret}: {evidence}");
         }
         assert!(evidence.matches("[redacted:").count() >= 5, "{form:?}: {evidence}");
         assert_eq!(found.records()["model"]["redacted"], 5, "{form:?}: {evidence}");
 
-        let mut open = tree.context();
+        let mut open = tree.workspace();
         open.filter.redactor = Arc::new(Redactor::off());
         let (_, evidence) = search(open, form, nothing);
         assert!(
@@ -299,7 +299,7 @@ fn planted_secrets_are_not_sent_in_any_form() {
 #[test]
 fn control_redaction_after_the_choice_of_lines_leaks_a_key() {
     let (tree, secrets) = tree_with_secrets();
-    let mut open = tree.context();
+    let mut open = tree.workspace();
     open.filter.redactor = Arc::new(Redactor::off());
     let (_, evidence) = search(open, (EvidenceForm::Compact, AnswerForm::Ids { shards: 1 }), nothing);
     let late = Redactor::standard().redact(block(&evidence, "e.txt"));

@@ -13,7 +13,7 @@ fn any_arguments_are_answered_or_refused_and_show_no_secret() {
     tree.write(".env", secret_text());
     tree.write("sub/b.rs", "fn b() {}\n");
     tree.link("../outside", "out");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let seeds = forage_fuzz::seeds([
         r#"{"pattern":"one|two","path":"sub/..","glob":"*.{txt,rs}","context":2,"max_results":5,"case":"smart"}"#,
         r#"{"path":"a.txt","start_line":1,"end_line":3}"#,
@@ -25,7 +25,7 @@ fn any_arguments_are_answered_or_refused_and_show_no_secret() {
     target!(&seeds, |input| {
         let Ok(request) = serde_json::from_slice::<Value>(input) else { return };
         for name in ["grep_search", "list_directory", "read_file", "keyword_search", "search_index"] {
-            let shown = match registry::find(name).unwrap().call(&context, request.clone()) {
+            let shown = match registry::find(name).unwrap().call(&workspace.start_call(), request.clone()) {
                 Ok(answer) => format!("{}\n{}", answer.text, answer.records().clone()),
                 Err(error @ ToolError::Internal { .. }) => panic!("{name}: {error}"),
                 Err(error) => error.to_string(),

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use forage_fuzz::peers;
-use forage_tools::Context;
+use forage_tools::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, context_at, context_of, refusal};
+use crate::support::{Tree, answer, call, refusal, workspace_at, workspace_of};
 
 fn subjects(records: &Value) -> Vec<String> {
     let commits = records["commits"].as_array().unwrap();
@@ -40,7 +40,7 @@ fn log(tree: &Tree, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn history_pages_equal_git_log() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (request, arguments) in [
         (json!({"pattern": "call\\([0-9]\\)"}), &["-Gcall\\([0-9]\\)"][..]),
         (json!({"pattern": "call(3)", "fixed_strings": true}), &["-Scall(3)"]),
@@ -57,7 +57,7 @@ fn history_pages_equal_git_log() {
             request["max_results"] = json!(size);
             let mut found = Vec::new();
             loop {
-                let records = answer(&context, "search_history", request.clone()).records().clone();
+                let records = answer(&workspace, "search_history", request.clone()).records().clone();
                 found.extend(subjects(&records));
                 assert_eq!(records["truncated"], !records["next_cursor"].is_null(), "{records}");
                 assert_eq!(records["complete"], records["next_cursor"].is_null(), "{records}");
@@ -110,7 +110,7 @@ fn history_of_an_ambiguous_name_has_all_definitions() {
     tree.commit("Short");
     let of = |symbol: &str| {
         let request = json!({"symbol": symbol, "path": "a.rs"});
-        subjects(answer(&tree.context(), "search_history", request).records())
+        subjects(answer(&tree.workspace(), "search_history", request).records())
     };
     assert_eq!(of("merge"), ["Short", "Long", "First"]);
     assert_eq!(of("Other::merge"), ["Short", "Long"]);
@@ -163,14 +163,14 @@ fn without_repeated(pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// Collects the pieces of all pages, in the text and in the records.
-fn walked(context: &Context, request: &Value) -> [Vec<Piece>; 2] {
+fn walked(workspace: &Workspace, request: &Value) -> [Vec<Piece>; 2] {
     let [mut of_text, mut of_records] = [Vec::new(), Vec::new()];
     let mut next = request.clone();
     for number in 0.. {
-        let page = answer(context, "search_history", next.clone());
+        let page = answer(workspace, "search_history", next.clone());
         let pieces = pieces_of_text(&page.text);
         let leaves = without_repeated(pieces.clone()).iter().filter(|piece| !piece[2].is_empty()).count();
-        assert!(page.text.len() <= context.text_bytes || leaves <= 2, "{}", page.text);
+        assert!(page.text.len() <= workspace.limits.text_bytes || leaves <= 2, "{}", page.text);
         of_text.extend(pieces);
         let Some((_, cursor)) = page.text.split_once("cursor=\"") else { break };
         next["cursor"] = json!(cursor.split('"').next().unwrap());
@@ -178,7 +178,7 @@ fn walked(context: &Context, request: &Value) -> [Vec<Piece>; 2] {
     }
     next = request.clone();
     loop {
-        let records = answer(context, "search_history", next.clone()).records().clone();
+        let records = answer(workspace, "search_history", next.clone()).records().clone();
         of_records.extend(pieces_of_records(&records));
         match records["next_cursor"].as_str() {
             Some(cursor) => next["cursor"] = json!(cursor),
@@ -201,18 +201,20 @@ fn history_pages_of_any_budget_are_the_whole_answer() {
         json!({"path": "HEAD~1:b.txt"}),
     ];
     let whole = requests.each_ref().map(|request| {
-        let context = Context { text_bytes: 1_000_000, ..tree.context() };
-        let page = answer(&context, "search_history", request.clone());
+        let mut workspace = tree.workspace();
+        workspace.limits.text_bytes = 1_000_000;
+        let page = answer(&workspace, "search_history", request.clone());
         assert!(!page.text.contains("more results"), "{}", page.text);
         [pieces_of_text(&page.text), pieces_of_records(page.records())]
     });
     assert!(whole[1][0].len() > 50 && whole[3][0].len() > 200, "{whole:?}");
     let config = ProptestConfig { cases: 40, ..ProptestConfig::default() };
     proptest!(config, |(number in 0..requests.len(), bytes in 200..3_000_usize, max in 1..9)| {
-        let context = Context { text_bytes: bytes, ..tree.context() };
+        let mut workspace = tree.workspace();
+    workspace.limits.text_bytes = bytes;
         let mut request = requests[number].clone();
         request["max_results"] = json!(max);
-        prop_assert_eq!(&walked(&context, &request), &whole[number], "{} in {} bytes", request, bytes);
+        prop_assert_eq!(&walked(&workspace, &request), &whole[number], "{} in {} bytes", request, bytes);
     });
 }
 
@@ -220,14 +222,16 @@ fn history_pages_of_any_budget_are_the_whole_answer() {
 #[test]
 fn history_without_time_keeps_its_place() {
     let tree = varied_repository();
-    let context = Context { text_bytes: 400, ..tree.context() };
-    let page = answer(&context, "search_history", json!({"symbol": "first", "path": "c.rs"}));
+    let mut workspace = tree.workspace();
+    workspace.limits.text_bytes = 400;
+    let page = answer(&workspace, "search_history", json!({"symbol": "first", "path": "c.rs"}));
     assert!(page.text.contains(" is cut: the next page has the rest of it]"), "{}", page.text);
     let cursor_of =
         |text: &str| text.split("cursor=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let cursor = cursor_of(&page.text);
     let next = json!({"symbol": "first", "path": "c.rs", "cursor": cursor});
-    let no_time = Context { timeout: Duration::ZERO, ..tree.context() };
+    let mut no_time = tree.workspace();
+    no_time.limits.timeout = Duration::ZERO;
     let text = answer(&no_time, "search_history", next).text;
     assert_eq!(cursor_of(&text), cursor, "{text}");
 }
@@ -236,30 +240,36 @@ fn history_without_time_keeps_its_place() {
 #[test]
 fn history_pages_go_on_after_new_commits() {
     let tree = repository_of(12);
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (request, first) in [
         (json!({"path": "docs", "max_results": 2}), ["Change 10", "Change 5"]),
         (json!({"symbol": "third", "path": "src/a.rs", "max_results": 2}), ["Change 11", "Change 10"]),
         (json!({"pattern": "call", "path": "main:docs", "max_results": 2}), ["Change 10", "Change 5"]),
     ] {
-        let page = answer(&context, "search_history", request.clone()).records().clone();
+        let page = answer(&workspace, "search_history", request.clone()).records().clone();
         assert_eq!(subjects(&page), first);
         let mut next = request.clone();
         next["cursor"] = page["next_cursor"].clone();
-        let expected = answer(&context, "search_history", next.clone()).records().clone();
+        let expected = answer(&workspace, "search_history", next.clone()).records().clone();
         tree.write("docs/b.md", "call(77)\n");
         tree.write("src/a.rs", "fn third() {}\n");
         tree.commit("New");
-        assert_eq!(subjects(answer(&context, "search_history", next.clone()).records()), subjects(&expected));
+        assert_eq!(
+            subjects(answer(&workspace, "search_history", next.clone()).records()),
+            subjects(&expected)
+        );
         // Even if the branch no longer has the commit.
         tree.git(&["reset", "-q", "--hard", "HEAD~9"]);
-        assert_eq!(subjects(answer(&context, "search_history", next.clone()).records()), subjects(&expected));
+        assert_eq!(
+            subjects(answer(&workspace, "search_history", next.clone()).records()),
+            subjects(&expected)
+        );
         tree.git(&["reset", "-q", "--hard", "HEAD@{2}"]);
         // The cursor is still that of one request.
         for (name, other) in [("path", json!("src")), ("path", json!("HEAD~1:docs")), ("pattern", json!("x"))]
         {
             next[name] = other;
-            let refused = refusal(&context, "search_history", next.clone());
+            let refused = refusal(&workspace, "search_history", next.clone());
             assert!(refused.contains("`cursor`") || refused.contains("not both"), "{refused}");
         }
     }
@@ -277,13 +287,13 @@ fn history_of_a_gone_path_called_like_the_project() {
     tree.write("a.rs", "fn a() {\n    b();\n}\n");
     tree.write("src/c.rs", "fn c() {}\n");
     tree.commit("Edit");
-    let context = tree.context();
+    let workspace = tree.workspace();
     for path in ["root", "root/a.rs"] {
         let mut request = json!({"path": path, "max_results": 1});
-        let first = answer(&context, "search_history", request.clone()).records().clone();
+        let first = answer(&workspace, "search_history", request.clone()).records().clone();
         assert_eq!(subjects(&first), ["Move"], "{path}");
         request["cursor"] = first["next_cursor"].clone();
-        let next = answer(&context, "search_history", request).records().clone();
+        let next = answer(&workspace, "search_history", request).records().clone();
         assert_eq!(
             (subjects(&next), &next["next_cursor"]),
             (vec!["First".to_owned()], &Value::Null),
@@ -292,7 +302,7 @@ fn history_of_a_gone_path_called_like_the_project() {
     }
     // No commit has these paths, so they begin with the name of the project.
     for request in [json!({"path": "root/src/c.rs"}), json!({"path": "root/a.rs", "symbol": "a"})] {
-        let found = answer(&context, "search_history", request);
+        let found = answer(&workspace, "search_history", request);
         assert_eq!(subjects(found.records())[0], "Edit");
         assert!(found.text.contains("the path was read as "), "{}", found.text);
     }
@@ -306,10 +316,10 @@ fn history_of_a_damaged_repository_has_a_last_page() {
     let id = log(&tree, &["-1", "--format=%H", "HEAD~3"]).remove(0);
     std::fs::remove_file(tree.root().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
     let mut request = json!({"path": "src", "max_results": 1});
-    let first = answer(&tree.context(), "search_history", request.clone());
+    let first = answer(&tree.workspace(), "search_history", request.clone());
     assert_eq!(subjects(first.records()), ["Change 5"]);
     request["cursor"] = first.records()["next_cursor"].clone();
-    let last = answer(&tree.context(), "search_history", request);
+    let last = answer(&tree.workspace(), "search_history", request);
     assert_eq!(subjects(last.records()), ["Change 4"]);
     assert_eq!((&last.records()["next_cursor"], &last.records()["complete"]), (&Value::Null, &json!(false)));
     assert!(last.text.starts_with("1 more commit changed src (newest first):\n"), "{}", last.text);
@@ -330,7 +340,7 @@ fn history_shows_the_line_of_a_submodule() {
         tree.git(&["update-index", "--add", "--cacheinfo", &entry]);
         tree.git(&["commit", "-q", "-m", id]);
     }
-    let found = answer(&tree.context(), "search_history", json!({"pattern": "Subproject"})).text;
+    let found = answer(&tree.workspace(), "search_history", json!({"pattern": "Subproject"})).text;
     let line = |id: &str| format!("Subproject commit {}", id.repeat(40));
     assert!(found.contains(&format!("    -1: {}\n    +1: {}\n", line("1"), line("2"))), "{found}");
 }
@@ -340,14 +350,14 @@ fn history_shows_the_line_of_a_submodule() {
 fn history_of_roots_without_a_repository() {
     let (tree, bare) = (repository(), Tree::new());
     bare.write("a.txt", "a\n");
-    let context = context_of(&[&bare, &tree]);
+    let workspace = workspace_of(&[&bare, &tree]);
     let request = json!({"pattern": "call\\(5\\)"});
-    let found = answer(&context, "search_history", request.clone());
+    let found = answer(&workspace, "search_history", request.clone());
     assert!(found.found && found.text.contains(" Change 25\n"), "{}", found.text);
     assert!(found.text.contains("root has no git repository at its top]"), "{}", found.text);
     assert_eq!(found.truncated_by, Some(forage_tools::Limit::Root));
     // The message names no argument, because none is wrong.
-    let refused = refusal(&bare.context(), "search_history", request);
+    let refused = refusal(&bare.workspace(), "search_history", request);
     assert!(
         refused.ends_with("root has no git repository at its top") && !refused.contains('`'),
         "{refused}"
@@ -358,18 +368,18 @@ fn history_of_roots_without_a_repository() {
 #[test]
 fn history_refuses_unknown_revisions() {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (request, part) in [
         (json!({"path": "v9:docs"}), "no commit has v9:docs, and there is no branch, tag or commit `v9`"),
         (json!({"path": "HEAD~99:docs"}), "there is no branch, tag or commit `HEAD~99`"),
         (json!({"path": "v9:src/a.rs", "symbol": "third"}), "there is no branch, tag or commit `v9`"),
         (json!({"path": "ref:v9"}), "there is no branch, tag or commit `v9`"),
     ] {
-        let refused = refusal(&context, "search_history", request);
+        let refused = refusal(&workspace, "search_history", request);
         assert!(refused.starts_with("`path`: ") && refused.contains(part), "{refused}");
     }
     for path in ["nowhere", "docs/none.md:12"] {
-        let found = answer(&context, "search_history", json!({"path": path}));
+        let found = answer(&workspace, "search_history", json!({"path": path}));
         assert!(!found.found && found.text.contains("no commit has"), "{}", found.text);
     }
 }
@@ -388,7 +398,7 @@ fn history_of_a_symbol_names_the_file_before_a_move() {
     tree.write("a.rs", "fn other() {}\n");
     tree.write("b.rs", format!("//! B\n\n{body}"));
     tree.commit("Move");
-    let found = answer(&tree.context(), "search_history", json!({"symbol": "moved", "path": "b.rs"}));
+    let found = answer(&tree.workspace(), "search_history", json!({"symbol": "moved", "path": "b.rs"}));
     assert_eq!(subjects(found.records()), ["Move", "Restore", "Remove", "First"]);
     assert!(found.text.contains(" Move\n  A b.rs (was a.rs)\n"), "{}", found.text);
     assert!(found.text.contains(" Remove\n  M a.rs\n    -3: fn moved() {\n"), "{}", found.text);
@@ -412,8 +422,8 @@ fn secrets_of_the_history_are_not_shown() {
         tree.write(name, "nothing\n");
     }
     tree.commit("Second");
-    let context = tree.context();
-    let text = |pattern: &str| answer(&context, "search_history", json!({"pattern": pattern})).text;
+    let workspace = tree.workspace();
+    let text = |pattern: &str| answer(&workspace, "search_history", json!({"pattern": pattern})).text;
     let found = text("PASSWORD");
     assert!(
         found.starts_with("No commit") && found.contains("not searched, because they may hold secrets: .env"),
@@ -438,8 +448,8 @@ fn history_stays_below_the_root() {
     let worktree = Tree::new();
     let at = worktree.root().join("linked");
     tree.git(&["worktree", "add", "-q", at.to_str().unwrap(), "-b", "other"]);
-    let context = context_at(&at, forage_fs::SecretPolicy::standard(&[]));
-    let refused = call(&context, "search_history", json!({"pattern": "needle"})).unwrap_err().to_string();
+    let workspace = workspace_at(&at, forage_fs::SecretPolicy::standard(&[]));
+    let refused = call(&workspace, "search_history", json!({"pattern": "needle"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
     // A link to objects that are outside gives nothing of them.
     let objects = tree.root().join(".git/objects");
@@ -447,7 +457,7 @@ fn history_stays_below_the_root() {
     linked.git(&["init", "-q", "-b", "main"]);
     std::fs::copy(tree.root().join(".git/refs/heads/main"), linked.root().join(".git/refs/heads/main"))
         .unwrap();
-    let found = || call(&linked.context(), "search_history", json!({"pattern": "needle"}));
+    let found = || call(&linked.workspace(), "search_history", json!({"pattern": "needle"}));
     std::fs::remove_dir_all(linked.root().join(".git/objects")).unwrap();
     linked.link(&objects, ".git/objects");
     assert!(found().is_err(), "{:?}", found());
@@ -457,6 +467,6 @@ fn history_stays_below_the_root() {
     assert!(found().unwrap().found);
     std::fs::rename(linked.root().join(".git/objects"), &objects).unwrap();
     let refused =
-        call(&tree.context(), "search_history", json!({"path": "../outside"})).unwrap_err().to_string();
+        call(&tree.workspace(), "search_history", json!({"path": "../outside"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
 }

@@ -25,12 +25,12 @@ fn walks() -> [(&'static str, Value); 5] {
 
 fn defused(tree: &Tree, check: impl Fn(&str, &Answer)) {
     for (tool, request) in walks() {
-        let context = tree.context();
+        let workspace = tree.workspace();
         let started = Instant::now();
         // We wait four times the allowed time, so that a failure reports how long the call took.
         let found = within(PROMPT * 4, tool, {
             let request = request.clone();
-            move || answer(&context, tool, request)
+            move || answer(&workspace, tool, request)
         });
         let took = started.elapsed();
         assert!(took < PROMPT, "{tool} {request} took {took:?}");
@@ -44,10 +44,10 @@ fn excluded_files_are_not_offered_by_another_option() {
     let tree = Tree::new();
     tree.write("a.txt", "other\n");
     tree.write("hidden/b.txt", "needle\n");
-    let mut context = tree.context();
+    let mut workspace = tree.workspace();
     let globs = forage_fs::Globs::new(&["!hidden"]).unwrap();
-    context.excludes = Some(globs.labelled("`exclude` of the workspace"));
-    let text = answer(&context, "grep_search", json!({"pattern": "needle"})).text;
+    workspace.excludes = Some(globs.labelled("`exclude` of the workspace"));
+    let text = answer(&workspace, "grep_search", json!({"pattern": "needle"})).text;
     assert!(text.contains("1 file hidden by `exclude` of the workspace, such as hidden/b.txt"), "{text}");
     assert!(text.contains("that the configuration excludes") && !text.contains("include_ignored"), "{text}");
 }
@@ -140,7 +140,7 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
         tree.write("src/backdoor.rs", format!("{NEEDLE} 1\nx\n{NEEDLE} 2\n"));
         // Positive control: ripgrep finds nothing and does not say why.
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
-        let context = tree.context();
+        let workspace = tree.workspace();
         let hidden =
             format!("2 matching lines in 1 file hidden by `{rule}` in src/{file}:1, such as src/backdoor.rs");
         for (tool, request) in [
@@ -148,15 +148,15 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
             ("grep_search", json!({"pattern": NEEDLE, "path": "src"})),
             ("keyword_search", json!({"query": "q", "search_terms": ["NEEDLE", "absent"]})),
         ] {
-            let found = answer(&context, tool, request);
+            let found = answer(&workspace, tool, request);
             assert!(!found.found && found.text.contains(&hidden), "{tool}: {}", found.text);
             assert!(found.text.contains("include_ignored"), "{tool}: {}", found.text);
             assert_eq!(found.records()["not_searched"]["hidden_matches"][0], hidden, "{tool}");
             assert_eq!(found.records()["skipped"]["ignored"], 1, "{tool}");
         }
-        let all = answer(&context, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
+        let all = answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
         assert_eq!(all.records()["match_count"], 2);
-        let absent = answer(&context, "grep_search", json!({"pattern": "absent"}));
+        let absent = answer(&workspace, "grep_search", json!({"pattern": "absent"}));
         assert_eq!(absent.records()["not_searched"]["hidden_matches"], json!([]));
     }
 }
@@ -167,7 +167,7 @@ fn hidden_names_and_directories_are_named_too() {
     tree.write(".ignore", "build/\n");
     tree.write("build/deep/a.txt", format!("{NEEDLE}\n"));
     tree.write(".config/b.txt", format!("{NEEDLE}\n{NEEDLE}\n"));
-    let text = answer(&tree.context(), "grep_search", json!({"pattern": NEEDLE})).text;
+    let text = answer(&tree.workspace(), "grep_search", json!({"pattern": NEEDLE})).text;
     for part in [
         "1 matching line in 1 file hidden by `build/` in .ignore:1, such as build/deep/a.txt",
         "2 matching lines in 1 file hidden by a name that begins with a dot, such as .config/b.txt",
@@ -194,7 +194,7 @@ fn ignore_files_above_the_root_have_no_effect() {
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty(), "{name}");
         for (tool, request) in walks() {
             if !request.to_string().contains("absent") {
-                assert!(answer(&tree.context(), tool, request).text.contains("a.txt"), "{tool}, {name}");
+                assert!(answer(&tree.workspace(), tool, request).text.contains("a.txt"), "{tool}, {name}");
             }
         }
         fs::remove_file(above.join(name)).unwrap();
@@ -212,7 +212,7 @@ fn an_ignore_file_that_is_a_link_out_is_not_read() {
     tree.link("../outside", ".git");
     assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
     for (tool, request) in walks() {
-        let found = answer(&tree.context(), tool, request.clone());
+        let found = answer(&tree.workspace(), tool, request.clone());
         assert!(!found.text.contains("7f3a"), "{tool}: {}", found.text);
         assert!(found.text.contains("[warning: .ignore can't be read"), "{tool}: {}", found.text);
         if !request.to_string().contains("absent") {

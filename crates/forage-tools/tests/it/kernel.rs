@@ -8,10 +8,10 @@ use std::process::Command;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, Snapshot, WalkOptions};
-use forage_tools::{Context, FilterMode};
+use forage_tools::{FilterMode, Workspace};
 use serde_json::json;
 
-use crate::support::{Tree, answer, context_at, refusal, skipped};
+use crate::support::{Tree, answer, refusal, skipped, workspace_at};
 
 /// Environment variable with the directory in which the child process has mounted them.
 const MOUNTED: &str = "FORAGE_TEST_MOUNTED";
@@ -29,12 +29,12 @@ fn version() -> String {
     fs::read_to_string("/proc/version").unwrap().trim().to_owned()
 }
 
-fn broad(path: &Path) -> Context {
+fn broad(path: &Path) -> Workspace {
     let policy = RootPolicy { home: None, allow_broad: true };
     let root = Root::open(path, &policy, SecretPolicy::standard(&[])).unwrap();
-    let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-    context.filter.mode = FilterMode::Lexical;
-    context
+    let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+    workspace.filter.mode = FilterMode::Lexical;
+    workspace
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
 
 /// Checks `/`. A user can allow it as a root, and in every system it contains these file systems.
 fn below_the_whole_system() {
-    let context = broad(Path::new("/"));
-    let listing = answer(&context, "list_directory", json!({"path": "/", "include_ignored": true}));
+    let workspace = broad(Path::new("/"));
+    let listing = answer(&workspace, "list_directory", json!({"path": "/", "include_ignored": true}));
     assert!(skipped(&listing, "kernel_file_system") >= 1, "{}", listing.records()["skipped"]);
     assert!(listing.text.contains("proc is a kernel pseudo file system"), "{}", listing.text);
     for path in ["/proc/version", "proc/version", "/proc/self/status", "/sys/kernel/notes"] {
-        let refused = refusal(&context, "read_file", json!({"path": path}));
+        let refused = refusal(&workspace, "read_file", json!({"path": path}));
         assert!(refused.contains("kernel pseudo file system"), "{path}: {refused}");
     }
 }
@@ -91,7 +91,7 @@ fn attack(root: &Path) {
     for name in ["rootfs/proc/version", "version.txt", "link"] {
         assert_eq!(fs::read_to_string(root.join(name)).unwrap().trim(), version, "{name}");
     }
-    let context = context_at(root, SecretPolicy::standard(&[]));
+    let workspace = workspace_at(root, SecretPolicy::standard(&[]));
 
     for (tool, request) in [
         ("grep_search", json!({"pattern": "Linux version", "include_ignored": true})),
@@ -100,7 +100,7 @@ fn attack(root: &Path) {
         ("search_index", json!({"query": "Linux version needle"})),
         ("list_directory", json!({"path": ".", "max_depth": 8, "include_ignored": true})),
     ] {
-        let found = answer(&context, tool, request);
+        let found = answer(&workspace, tool, request);
         let everything = format!("{}{}", found.text, found.records().clone());
         assert!(!everything.contains(&version), "{tool} shows what the kernel says: {everything}");
         assert!(!everything.contains("kallsyms"), "{tool} lists what is in them: {everything}");
@@ -130,7 +130,7 @@ fn attack(root: &Path) {
             ("Search", json!({"pattern": "Linux", "path": path})),
             ("list_directory", json!({"path": path})),
         ] {
-            let shown = match crate::support::call(&context, tool, request) {
+            let shown = match crate::support::call(&workspace, tool, request) {
                 Ok(answer) => format!("{}{}", answer.text, answer.records().clone()),
                 Err(error) => error.to_string(),
             };
@@ -149,7 +149,7 @@ fn attack(root: &Path) {
             ("list_directory", json!({"path": path})),
             ("Search", json!({"pattern": "Linux", "path": path})),
         ] {
-            let refused = refusal(&context, tool, request);
+            let refused = refusal(&workspace, tool, request);
             assert!(refused.contains("kernel pseudo file system"), "{tool} on {path}: {refused}");
         }
     }

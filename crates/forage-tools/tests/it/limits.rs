@@ -37,10 +37,11 @@ fn a_line_of_four_hundred_megabytes() {
         });
         assert!(length == 400_000_000 && growth > 300 * MEGABYTE, "{length} bytes took {growth}");
         for (tool, request) in probes("one_line.js").into_iter().chain(probes(".")) {
-            let context = tree.context();
+            let workspace = tree.workspace();
             let shown = request.to_string();
-            let (result, growth) =
-                memory_growth(|| within(Duration::from_secs(4), tool, move || call(&context, tool, request)));
+            let (result, growth) = memory_growth(|| {
+                within(Duration::from_secs(4), tool, move || call(&workspace, tool, request))
+            });
             assert!(growth < GROWTH, "{tool} {shown} took {} MB", growth / MEGABYTE);
             let Ok(answer) = result else { continue };
             assert!(answer.text.len() <= TEXT_BYTES_MAX, "{tool} {shown}: {} bytes", answer.text.len());
@@ -62,7 +63,7 @@ fn a_line_of_four_hundred_megabytes() {
                 }
             }
         }
-        assert!(call(&tree.context(), "read_file", json!({"path": "one_line.js"})).is_ok());
+        assert!(call(&tree.workspace(), "read_file", json!({"path": "one_line.js"})).is_ok());
     });
 }
 
@@ -72,14 +73,14 @@ fn a_line_that_matches_at_every_byte() {
     in_child("limits::a_line_that_matches_at_every_byte", || {
         let tree = Tree::new();
         tree.write("dense.txt", "a".repeat(7 << 20));
-        let context = tree.context();
+        let workspace = tree.workspace();
         for (tool, request) in [
             ("grep_search", json!({"pattern": "a"})),
             ("grep_search", json!({"pattern": "[a-z]"})),
             ("keyword_search", json!({"query": "q", "search_terms": ["a", "[ab]"]})),
         ] {
             let shown = request.to_string();
-            let (_, growth) = memory_growth(|| call(&context, tool, request));
+            let (_, growth) = memory_growth(|| call(&workspace, tool, request));
             assert!(growth < GROWTH, "{tool} {shown} took {} MB", growth / MEGABYTE);
         }
     });
@@ -91,10 +92,11 @@ fn many_short_lines_that_all_match() {
     in_child("limits::many_short_lines_that_all_match", || {
         let tree = Tree::new();
         tree.write("short.txt", "a\n".repeat(2 << 20));
-        let context = tree.context();
+        let workspace = tree.workspace();
         let terms = ["a", "[ab]", "[ac]", "[ad]", "[ae]", "[af]", "[ag]", "^a$", "absent"];
-        let (result, growth) =
-            memory_growth(|| call(&context, "keyword_search", json!({"query": "q", "search_terms": terms})));
+        let (result, growth) = memory_growth(|| {
+            call(&workspace, "keyword_search", json!({"query": "q", "search_terms": terms}))
+        });
         assert!(result.unwrap().text.contains("short.txt"));
         assert!(growth < GROWTH, "keyword_search took {} MB", growth / MEGABYTE);
     });
@@ -110,7 +112,7 @@ fn spans_lie_in_the_part_of_a_line_that_is_shown() {
     ] {
         tree.write(name, line);
     }
-    let found = answer(&tree.context(), "grep_search", json!({"pattern": "a+?"}));
+    let found = answer(&tree.workspace(), "grep_search", json!({"pattern": "a+?"}));
     for file in found.records()["files"].as_array().unwrap() {
         let line = &file["lines"][0];
         let text = line["text"].as_str().unwrap();
@@ -130,19 +132,19 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
     let tree = Tree::new();
     let text: Vec<u8> = (1..=LINES).flat_map(|i| format!("{i:07}\n").into_bytes()).collect();
     tree.write("numbers.txt", text);
-    let context = tree.context();
-    let odd = answer(&context, "grep_search", json!({"pattern": "^.{0,6}$|^.{8,}$", "context_lines": 0}));
+    let workspace = tree.workspace();
+    let odd = answer(&workspace, "grep_search", json!({"pattern": "^.{0,6}$|^.{8,}$", "context_lines": 0}));
     // These lines are around the ends of the first buffers of 8 and 16 MiB.
     let mut wrong: Vec<String> = Vec::new();
     for number in [1 << 20, 1 << 21, LINES - 1].into_iter().flat_map(|at| at - 1..=at + 1) {
         let line = format!("{number:07}");
         let found =
-            answer(&context, "grep_search", json!({"pattern": format!("^{line}$"), "context_lines": 0}));
+            answer(&workspace, "grep_search", json!({"pattern": format!("^{line}$"), "context_lines": 0}));
         if found.records()["files"][0]["lines"][0]["line_number"] != number {
             wrong.push(format!("grep_search: {line} is {}", found.records()["files"][0]["lines"][0]));
         }
         let keyword = json!({"query": "q", "search_terms": [format!("^{line}$")]});
-        let keyword = answer(&context, "keyword_search", keyword);
+        let keyword = answer(&workspace, "keyword_search", keyword);
         if keyword.records()["files"][0]["match_lines"][0] != number {
             wrong.push(format!(
                 "keyword_search: {line} is {}",
@@ -150,7 +152,7 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
             ));
         }
         let range = json!({"path": "numbers.txt", "start_line": number, "end_line": number});
-        let read = answer(&context, "read_file", range);
+        let read = answer(&workspace, "read_file", range);
         if read.records()["lines"] != json!([line]) {
             wrong.push(format!("read_file: line {line} is {}", read.records()["lines"]));
         }
@@ -171,7 +173,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
     tree.write("wide.txt", &text);
     tree.write("z.txt", format!("{NEEDLE}\n"));
     let request = json!({"pattern": NEEDLE, "context_lines": 50, "max_results": 10_000});
-    let found = answer(&tree.context(), "grep_search", request.clone());
+    let found = answer(&tree.workspace(), "grep_search", request.clone());
     let (count, exact) = (found.records()["match_count"].as_u64().unwrap(), &found.records()["totals_exact"]);
     assert!(
         count == 3_001 || *exact == json!(false),
@@ -181,7 +183,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
     let mut request = request;
     let mut total = 0;
     for _ in 0..50 {
-        let page = answer(&tree.context(), "grep_search", request.clone());
+        let page = answer(&tree.workspace(), "grep_search", request.clone());
         total += shown_matches(&page.records().clone());
         match page.records()["next_cursor"].as_str() {
             Some(cursor) => request["cursor"] = json!(cursor),
@@ -197,10 +199,10 @@ fn a_cursor_late_in_a_large_file_loses_nothing() {
     let tree = Tree::new();
     tree.write("many.txt", format!("{NEEDLE}\n").repeat(260_000));
     let mut request = json!({"pattern": NEEDLE, "context_lines": 0, "max_results": 10_000});
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut total = 0;
     for _ in 0..40 {
-        let page = answer(&context, "grep_search", request.clone());
+        let page = answer(&workspace, "grep_search", request.clone());
         total += shown_matches(&page.records().clone());
         match page.records()["next_cursor"].as_str() {
             Some(cursor) => request["cursor"] = json!(cursor),
@@ -223,9 +225,9 @@ fn assert_fits(tool: &str, text: &str) {
 fn an_answer_full_of_control_characters_keeps_its_budget() {
     let tree = Tree::new();
     tree.write("escapes.txt", format!("{NEEDLE}{}\n", "\u{1b}\u{202e}".repeat(400)).repeat(20));
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (tool, request) in probes("escapes.txt").into_iter().filter(|(tool, _)| *tool != "list_directory") {
-        assert_fits(tool, &answer(&context, tool, request).text);
+        assert_fits(tool, &answer(&workspace, tool, request).text);
     }
 }
 
@@ -238,14 +240,14 @@ fn an_answer_with_long_warnings_keeps_its_budget() {
     for i in 0..25 {
         tree.write(format!("{i}/{long}/.ignore"), "{a\n");
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     // Only a walk that obeys the rules reports problems with them.
     let obeys =
         |request: &serde_json::Value| request["include_ignored"].is_null() && request["no_ignore"].is_null();
     for (tool, request) in
         probes(".").into_iter().filter(|(tool, request)| *tool != "read_file" && obeys(request))
     {
-        let found = answer(&context, tool, request);
+        let found = answer(&workspace, tool, request);
         assert!(found.text.contains("[warning: "), "{tool}: {}", found.text);
         assert_fits(tool, &found.text);
     }
@@ -260,13 +262,13 @@ fn an_empty_answer_with_many_rules_keeps_its_budget() {
     for i in 0..300 {
         tree.write(name(i), format!("{NEEDLE}\n"));
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (tool, request) in probes(".").into_iter().filter(|(tool, request)| {
         matches!(*tool, "grep_search" | "keyword_search" | "Search")
             && request["include_ignored"].is_null()
             && request["no_ignore"].is_null()
     }) {
-        let found = answer(&context, tool, request);
+        let found = answer(&workspace, tool, request);
         assert!(found.text.contains("hidden by"), "{tool}: {}", found.text);
         assert_fits(tool, &found.text);
     }
@@ -279,12 +281,13 @@ fn long_terms_keep_the_budget() {
     tree.write("a.txt", format!("{NEEDLE}\n"));
     let terms: Vec<String> = (0..64).map(|i| format!("{i}{}", "absent".repeat(1_000))).collect();
     let broken: Vec<String> = terms.iter().map(|term| format!("({term}")).collect();
-    let context = tree.context();
+    let workspace = tree.workspace();
     assert_fits(
         "keyword_search",
-        &answer(&context, "keyword_search", json!({"query": "q", "search_terms": terms})).text,
+        &answer(&workspace, "keyword_search", json!({"query": "q", "search_terms": terms})).text,
     );
-    let error = call(&context, "keyword_search", json!({"query": "q", "search_terms": broken})).unwrap_err();
+    let error =
+        call(&workspace, "keyword_search", json!({"query": "q", "search_terms": broken})).unwrap_err();
     assert_fits("keyword_search", &error.to_string());
 }
 
@@ -295,9 +298,9 @@ fn glob_that_matches_elsewhere_is_reported() {
     let tree = Tree::new();
     tree.write("src/tools/base.py", "class Tool:\n");
     tree.write("other/x.rs", "x\n");
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (tool, argument) in [("grep_search", "file_pattern"), ("Search", "glob")] {
-        let search = |glob: &str| answer(&context, tool, json!({"pattern": "Tool", argument: glob})).text;
+        let search = |glob: &str| answer(&workspace, tool, json!({"pattern": "Tool", argument: glob})).text;
         let missed = search("tools/*.py");
         assert!(
             missed.contains("did you mean `**/tools/*.py`, which matches src/tools/base.py?"),
@@ -334,10 +337,10 @@ fn the_plans_tree_comes_out_at_its_defaults() {
     for request in
         [json!({"path": "src", "recursive": true}), json!({"path": "src", "recursive": true, "max_depth": 2})]
     {
-        assert_eq!(answer(&tree.context(), "list_directory", request).text, plans);
+        assert_eq!(answer(&tree.workspace(), "list_directory", request).text, plans);
     }
     tree.write("src/tools/implementations/more/deep.py", "pass\n");
-    let deeper = answer(&tree.context(), "list_directory", json!({"path": "src", "recursive": true})).text;
+    let deeper = answer(&tree.workspace(), "list_directory", json!({"path": "src", "recursive": true})).text;
     assert!(
         deeper.contains("more/ …") && deeper.contains("[3 levels; not listed: the contents of 1 directory"),
         "{deeper}"
@@ -352,7 +355,7 @@ fn a_listing_says_what_it_does_not_list() {
     tree.write("a/d.txt", "x\n");
     fs::create_dir(tree.root().join("a/empty")).unwrap();
     fs::create_dir(tree.root().join("none")).unwrap();
-    let text = |request: Value| answer(&tree.context(), "list_directory", request).text;
+    let text = |request: Value| answer(&tree.workspace(), "list_directory", request).text;
     let two = text(json!({"max_depth": 1}));
     assert!(
         two.contains("b/ …") && two.contains("empty/ …") && two.contains("none/ (nothing to list)"),

@@ -9,7 +9,7 @@ use forage_lookup::{
     VectorFacts,
 };
 use forage_tools::registry::{ToolSelection, advertised, find};
-use forage_tools::{Context, Telemetry, limits};
+use forage_tools::{Telemetry, Workspace, limits};
 use serde_json::{Map, Value, json};
 
 use crate::memory::{Memory, NoEncoder};
@@ -29,7 +29,7 @@ impl Telemetry for Events {
 pub(crate) struct Fixture {
     pub(crate) store: Arc<Memory>,
     events: Arc<Events>,
-    pub(crate) context: Context,
+    pub(crate) workspace: Workspace,
     _tree: Tree,
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     });
     store.upsert(points.collect(), "text-sparse", &Stop::never()).unwrap();
     let (tree, events) = (Tree::new(), Arc::new(Events::default()));
-    let mut context = tree.context();
-    context.lookup.retriever = Ok(Arc::new(retriever(&store)));
-    context.lookup.telemetry = Some(Arc::clone(&events) as _);
-    Fixture { store, events, context, _tree: tree }
+    let mut workspace = tree.workspace();
+    workspace.lookup.retriever = Ok(Arc::new(retriever(&store)));
+    workspace.lookup.telemetry = Some(Arc::clone(&events) as _);
+    Fixture { store, events, workspace, _tree: tree }
 }
 
 pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
@@ -88,7 +88,8 @@ fn keyword_lookup_is_advertised_only_if_enabled() {
     let tools = advertised(&on).unwrap();
     let tool = tools.iter().find(|tool| tool.name() == "keyword_search").unwrap();
     assert!(
-        tool.description()
+        tool.spec()
+            .description
             .starts_with("Exact keyword / ID / error-code lookup; lexical matching; not semantic.")
     );
     assert!(!names(&on).contains(&"keyword_lookup"));
@@ -113,27 +114,28 @@ fn two_tools_of_one_name_are_an_error_that_names_both() {
 fn a_result_is_a_place_with_its_best_lines() {
     let text = "fn open() {\n    // ORA-00942: no table\n    connect();\n}\n";
     let fixture = fixture(&[code("src/db.rs", text), code("src/other.rs", "fn nothing() {}\n")]);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "ORA-00942"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "ORA-00942"}));
     assert_eq!(found.records()["status"], "found");
     assert_eq!(found.records()["hits"].as_array().unwrap().len(), 1);
     assert!(found.text.contains("src/db.rs:17-40 (score "), "{}", found.text);
     assert!(found.text.contains(", repo shop)\n    18: // ORA-00942: no table\n"), "{}", found.text);
     // The filters reach the store.
-    let elsewhere = answer(&fixture.context, "keyword_lookup", json!({"query": "ORA-00942", "repo": "bank"}));
+    let elsewhere =
+        answer(&fixture.workspace, "keyword_lookup", json!({"query": "ORA-00942", "repo": "bank"}));
     assert_eq!(elsewhere.records()["status"], "no_match_under_filter");
     let here = json!({"query": "ORA-00942", "repo": "shop", "path": "src/db.rs"});
-    assert_eq!(answer(&fixture.context, "keyword_lookup", here).records()["status"], "found");
+    assert_eq!(answer(&fixture.workspace, "keyword_lookup", here).records()["status"], "found");
 }
 
 #[test]
 fn an_answer_says_how_a_collection_is_not_as_it_was_expected() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "fn other() {}\n")]);
     let request = || json!({"query": "retry_now"});
-    let plain = answer(&fixture.context, "keyword_lookup", request());
+    let plain = answer(&fixture.workspace, "keyword_lookup", request());
     assert!(!plain.text.contains("IDF modifier") && !plain.text.contains("its only one"), "{}", plain.text);
     let vectors = [("text-sparse-new".to_owned(), VectorFacts { has_idf: false })];
     fixture.store.collection.lock().unwrap().as_mut().unwrap().sparse_vectors = vectors.into();
-    let found = answer(&fixture.context, "keyword_lookup", request());
+    let found = answer(&fixture.workspace, "keyword_lookup", request());
     assert_eq!(found.records()["status"], "found");
     let notes = [
         "no sparse vector `text-sparse`; its only one, `text-sparse-new`, was searched",
@@ -143,14 +145,14 @@ fn an_answer_says_how_a_collection_is_not_as_it_was_expected() {
     let fixture = self::fixture(&vec![code("a.rs", "retry\n"); forage_lookup::limits::HITS_ASKED]);
     let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: false })];
     fixture.store.collection.lock().unwrap().as_mut().unwrap().sparse_vectors = vectors.into();
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "retry"}));
     assert!(found.text.contains("have them, counted up to 10000: "), "{}", found.text);
 }
 
 #[test]
 fn absent_name_is_reported_before_its_parts() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
-    let absent = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
+    let absent = answer(&fixture.workspace, "keyword_lookup", json!({"query": "RETRY-99999"}));
     let records = &absent.records().clone();
     assert_eq!((&records["status"], &records["name"]["presence"]), (&json!("parts_only"), &json!("absent")));
     assert_eq!((&records["name"]["complete"], &records["hits"][0]["has"]), (&json!(true), &json!("parts")));
@@ -162,7 +164,7 @@ fn absent_name_is_reported_before_its_parts() {
         code("c.rs", "retry-99999 lower\n"),
         code("d.rs", "RETRY-99999-B\n"),
     ]);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "`RETRY-99999`"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "`RETRY-99999`"}));
     let order = [
         "As a whole:",
         "b.rs",
@@ -177,7 +179,7 @@ fn absent_name_is_reported_before_its_parts() {
     assert!(found.found && found.records()["status"] == "found");
     assert_eq!(found.records()["name"]["presence"], "present");
     // A word is not a name, so we answer it as usual.
-    let word = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
+    let word = answer(&fixture.workspace, "keyword_lookup", json!({"query": "retry"}));
     assert!(
         word.records().get("name").is_none() && word.text.contains(" results for `retry` in "),
         "{}",
@@ -190,7 +192,7 @@ fn what_is_not_proved_is_not_claimed() {
     let fixture = fixture(&[code("a.rs", "E0308 here\n"), code("b.rs", "E0308 there\n")]);
     let without = |point: &mut Point| drop(point.payload.remove("text"));
     fixture.store.points.lock().unwrap().values_mut().for_each(without);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "E0308"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "E0308"}));
     assert_eq!(
         (&found.records()["status"], &found.records()["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
@@ -200,7 +202,7 @@ fn what_is_not_proved_is_not_claimed() {
         .map(|number| code(&format!("{number}.rs"), "foo bar\n"))
         .collect();
     let fixture = self::fixture(&many);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "foo::bar"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "foo::bar"}));
     assert_eq!(
         (&found.records()["status"], &found.records()["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
@@ -212,7 +214,7 @@ fn what_is_not_proved_is_not_claimed() {
 #[test]
 fn nothing_under_a_filter_is_not_said_of_the_collection() {
     let fixture = fixture(&[code("a.rs", "backoff\n"), code("b.rs", "backoff\n"), code("c.rs", "other\n")]);
-    let ask = |request: Value| answer(&fixture.context, "keyword_lookup", request);
+    let ask = |request: Value| answer(&fixture.workspace, "keyword_lookup", request);
     let nope = ask(json!({"query": "backoff", "repo": "nope"}));
     assert_eq!(nope.records()["status"], "no_match_under_filter");
     assert_eq!(nope.records()["filter"], json!(["repo=nope"]));
@@ -223,7 +225,7 @@ fn nothing_under_a_filter_is_not_said_of_the_collection() {
     assert_eq!(absent.records()["status"], "no_match");
     // For a name, the answer also counts the texts that contain it without the filter.
     let fixture = self::fixture(&[code("a.rs", "RETRY-9 retry\n"), code("b.rs", "retry 9\n")]);
-    let name = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
+    let name = answer(&fixture.workspace, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
     assert_eq!(name.records()["name"]["without_filter"], 1);
 }
 
@@ -238,9 +240,9 @@ fn only_shown_payload_fields_can_be_filtered() {
     let mut fixture = fixture(&payloads);
     let mut shown = retriever(&fixture.store);
     shown.fields.push("year".to_owned());
-    fixture.context.lookup.retriever = Ok(Arc::new(shown));
+    fixture.workspace.lookup.retriever = Ok(Arc::new(shown));
     let paths = |filter: Value| {
-        let found = answer(&fixture.context, "keyword_lookup", json!({"query": "word", "filter": filter}));
+        let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "word", "filter": filter}));
         let hits = found.records()["hits"].as_array().unwrap().clone();
         hits.iter().map(|hit| hit["payload"]["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -251,7 +253,7 @@ fn only_shown_payload_fields_can_be_filtered() {
     assert_eq!(paths(json!({"year": "2022"})), ["c.rs"]);
     assert_eq!(paths(json!([])), ["a.rs", "b.rs", "c.rs"]);
     let refused = |filter: Value| {
-        refusal(&fixture.context, "keyword_lookup", json!({"query": "word", "filter": filter}))
+        refusal(&fixture.workspace, "keyword_lookup", json!({"query": "word", "filter": filter}))
     };
     for (filter, expected) in [
         (
@@ -275,7 +277,7 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     let mut payloads: Vec<Value> = (0..300).map(|number| code(&format!("{number}.rs"), "common\n")).collect();
     payloads.push(code("rare.rs", "common rareword\n"));
     let fixture = fixture(&payloads);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "common rareword"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "common rareword"}));
     assert_eq!((found.records()["hits"].as_array().unwrap().len(), &found.records()["cut"]), (1, &json!(9)));
     let said = "9 more results are left out for scoring less than a hundredth of the best result.";
     assert!(found.text.contains(said), "{}", found.text);
@@ -288,7 +290,7 @@ fn lookup_answers_with_hits_of_a_store_that_falls_silent() {
     let silent = |query: Value| {
         let failure = StoreError::Timeout("no answer in 5 s".to_owned());
         *fixture.store.fails_after.lock().unwrap() = Some((2, failure));
-        answer(&fixture.context, "keyword_lookup", query)
+        answer(&fixture.workspace, "keyword_lookup", query)
     };
     let found = silent(json!({"query": "RETRY-99999"}));
     assert_eq!(found.records()["status"], "found");
@@ -305,15 +307,15 @@ fn lookup_answers_with_hits_of_a_store_that_falls_silent() {
     assert!(nothing.text.contains("the results without the filter are not known"), "{}", nothing.text);
     // Positive control: a store that does not answer at all.
     *fixture.store.fails_after.lock().unwrap() = Some((0, StoreError::Timeout(String::new())));
-    let none = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
+    let none = answer(&fixture.workspace, "keyword_lookup", json!({"query": "RETRY-99999"}));
     assert!(none.text.contains("NOT LOOKED UP"), "{}", none.text);
 }
 
 #[test]
 fn a_program_without_a_store_falls_back_and_says_so() {
     let mut fixture = fixture(&[]);
-    fixture.context.lookup.retriever = Err("no store is built in".to_owned());
-    let message = refusal(&fixture.context, "keyword_lookup", json!({"query": QUERY}));
+    fixture.workspace.lookup.retriever = Err("no store is built in".to_owned());
+    let message = refusal(&fixture.workspace, "keyword_lookup", json!({"query": QUERY}));
     assert!(message.contains("no store is built in"), "{message}");
     let events = fixture.events.0.lock().unwrap();
     assert_eq!(events.len(), 1);
@@ -329,16 +331,16 @@ fn a_program_without_a_store_falls_back_and_says_so() {
 fn lookup_telemetry_omits_the_words() {
     let mut fixture = fixture(&[code("a.rs", QUERY)]);
     let request = json!({"query": QUERY, "limit": 7});
-    answer(&fixture.context, "keyword_lookup", request.clone());
+    answer(&fixture.workspace, "keyword_lookup", request.clone());
     *fixture.store.failures.lock().unwrap() = vec![StoreError::Unauthorized(String::new())];
-    answer(&fixture.context, "keyword_lookup", request.clone());
+    answer(&fixture.workspace, "keyword_lookup", request.clone());
     let without = Retriever { encoder: Some(Arc::new(NoEncoder)), ..retriever(&fixture.store) };
-    fixture.context.lookup.retriever = Ok(Arc::new(without));
-    let empty = answer(&fixture.context, "keyword_lookup", request.clone());
+    fixture.workspace.lookup.retriever = Ok(Arc::new(without));
+    let empty = answer(&fixture.workspace, "keyword_lookup", request.clone());
     assert!(empty.records()["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));
     *fixture.store.collection.lock().unwrap() = None;
-    fixture.context.lookup.retriever = Ok(Arc::new(retriever(&fixture.store)));
-    refusal(&fixture.context, "keyword_lookup", request);
+    fixture.workspace.lookup.retriever = Ok(Arc::new(retriever(&fixture.store)));
+    refusal(&fixture.workspace, "keyword_lookup", request);
 
     let events = fixture.events.0.lock().unwrap();
     let column = |name: &str| events.iter().map(|event| event.get(name).cloned()).collect::<Vec<_>>();
@@ -372,7 +374,7 @@ fn payload_cannot_forge_lines_or_flood_the_answer() {
     let mut payloads = vec![payload];
     payloads.extend(std::iter::repeat_n(long, 99));
     let fixture = fixture(&payloads);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "alpha", "limit": 100}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "alpha", "limit": 100}));
     assert_eq!(found.records()["hits"].as_array().unwrap().len(), 100);
     assert!(found.text.len() <= limits::TEXT_BYTES + 1_000, "{}", found.text.len());
     assert!(found.records().to_string().len() < 1_000_000);
@@ -386,19 +388,19 @@ fn payload_cannot_forge_lines_or_flood_the_answer() {
 fn a_long_line_is_shown_around_the_word() {
     let line = format!("{} needle_here {}", "before ".repeat(300), "after ".repeat(300));
     let fixture = fixture(&[code("a.min.js", &line)]);
-    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "needle_here"}));
+    let found = answer(&fixture.workspace, "keyword_lookup", json!({"query": "needle_here"}));
     assert!(found.text.contains("needle_here"), "{}", found.text);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
     let fixture = fixture(&[]);
-    assert!(refusal(&fixture.context, "keyword_lookup", json!({"query": " "})).contains("`query`"));
+    assert!(refusal(&fixture.workspace, "keyword_lookup", json!({"query": " "})).contains("`query`"));
     let long = "a".repeat(limits::QUERY_BYTES + 1);
-    assert!(refusal(&fixture.context, "keyword_lookup", json!({"query": long})).contains("`query`"));
+    assert!(refusal(&fixture.workspace, "keyword_lookup", json!({"query": long})).contains("`query`"));
     // Without a collection, the reason is the problem in the configuration.
     assert!(
-        refusal(&Tree::new().context(), "keyword_lookup", json!({"query": "a"})).contains("no collection")
+        refusal(&Tree::new().workspace(), "keyword_lookup", json!({"query": "a"})).contains("no collection")
     );
-    assert!(!find("keyword_lookup").unwrap().is_on_by_default());
+    assert!(!find("keyword_lookup").unwrap().spec().is_on_by_default);
 }

@@ -1,11 +1,11 @@
 //! `list_directory` with `tokens`: maps.
 
 use forage_rank::max_model_tokens;
-use forage_tools::Context;
+use forage_tools::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, context_of, refusal, skipped};
+use crate::support::{Tree, answer, call, refusal, skipped, workspace_of};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -21,14 +21,14 @@ fn tree() -> Tree {
     tree
 }
 
-fn text(context: &Context, request: Value) -> String {
-    answer(context, "list_directory", request).text
+fn text(workspace: &Workspace, request: Value) -> String {
+    answer(workspace, "list_directory", request).text
 }
 
 #[test]
 fn map_names_directories_and_definitions() {
     let tree = tree();
-    let context = tree.context();
+    let workspace = tree.workspace();
     // The last number is that of the text's tokens in o200k and in cl100k, as counted by gpt-tokenizer 4.0 of
     // npm. If a snapshot changes, they must be counted again.
     for (name, request, counted) in [
@@ -37,7 +37,7 @@ fn map_names_directories_and_definitions() {
         ("directories-only", json!({"tokens": 300, "symbols": false}), 89),
         ("tests-only", json!({"path": "tests", "tokens": 300}), 42),
     ] {
-        let text = text(&context, request.clone());
+        let text = text(&workspace, request.clone());
         insta::assert_snapshot!(format!("map-{name}"), text);
         let max = max_model_tokens(&text);
         assert!(counted <= max && max as i64 <= request["tokens"].as_i64().unwrap(), "{max}: {text}");
@@ -53,14 +53,14 @@ fn map_takes_definitions_from_syntax_trees() {
     tree.write("src/use.rs", "fn f(it: Wanted, lines: Lines) {}\n");
     tree.write("src/user.ts", "import {HELP, Real} from './text';\nnew Real(); // Invented\n");
     tree.write("src/other.ts", "new Real(); // Invented\n");
-    let found = text(&tree.context(), json!({"tokens": 300}));
+    let found = text(&tree.workspace(), json!({"tokens": 300}));
     assert_eq!(found.lines().nth(1), Some("  src/ (5) item.rs: Lines 4; text.ts: Real 5"), "{found}");
 }
 
 #[test]
 fn map_records_what_it_names() {
     let tree = tree();
-    let found = answer(&tree.context(), "list_directory", json!({"path": "src", "tokens": 1_000}));
+    let found = answer(&tree.workspace(), "list_directory", json!({"path": "src", "tokens": 1_000}));
     insta::assert_json_snapshot!("map-records", found.records()["map"]);
 }
 
@@ -69,11 +69,11 @@ fn map_of_an_empty_directory() {
     let tree = Tree::new();
     std::fs::create_dir(tree.root().join("empty")).unwrap();
     tree.write("main.rs", "fn main() {}\n");
-    let context = tree.context();
-    let found = answer(&context, "list_directory", json!({"path": "empty", "tokens": 100}));
+    let workspace = tree.workspace();
+    let found = answer(&workspace, "list_directory", json!({"path": "empty", "tokens": 100}));
     assert_eq!((found.found, found.text.as_str()), (false, "empty/ (0 source files)\n"));
     assert_eq!(
-        text(&context, json!({"tokens": 100})).lines().next(),
+        text(&workspace, json!({"tokens": 100})).lines().next(),
         Some("./ (1 source file) main.rs: main 1")
     );
 }
@@ -84,19 +84,19 @@ fn map_of_an_ignored_directory_says_so() {
     let tree = tree();
     tree.write(".ignore", "build\n");
     tree.write("build/made.rs", "pub struct Made;\n");
-    let context = tree.context();
-    let found = answer(&context, "list_directory", json!({"path": "build", "tokens": 200}));
+    let workspace = tree.workspace();
+    let found = answer(&workspace, "list_directory", json!({"path": "build", "tokens": 200}));
     let warning = "no file of this directory is in the index; list it without `tokens`";
     assert!(!found.found && found.text.contains(warning), "{}", found.text);
-    let docs = text(&context, json!({"path": "docs", "tokens": 200}));
+    let docs = text(&workspace, json!({"path": "docs", "tokens": 200}));
     assert!(!docs.contains(warning), "{docs}");
 }
 
 #[test]
 fn map_refuses_what_makes_no_sense() {
     let tree = tree();
-    let context = tree.context();
-    let refused = |request: Value| refusal(&context, "list_directory", request);
+    let workspace = tree.workspace();
+    let refused = |request: Value| refusal(&workspace, "list_directory", request);
     for (argument, value) in
         [("name", json!("*.rs")), ("changed", json!("HEAD")), ("include_ignored", json!(true))]
     {
@@ -104,13 +104,13 @@ fn map_refuses_what_makes_no_sense() {
         assert!(reported.contains(&format!("a map can't be combined with `{argument}`")), "{reported}");
     }
     for tokens in [-1, 0, 1, 99] {
-        let text = text(&context, json!({"tokens": tokens}));
+        let text = text(&workspace, json!({"tokens": tokens}));
         assert!(text.contains("100 was used"), "{text}");
     }
     assert!(refused(json!({"tokens": 500, "path": "src/main.rs"})).contains("is a file"));
-    let warned = text(&context, json!({"tokens": 500, "recursive": true, "max_depth": 3}));
+    let warned = text(&workspace, json!({"tokens": 500, "recursive": true, "max_depth": 3}));
     assert!(warned.contains("`max_depth` was ignored"), "{warned}");
-    let max = text(&context, json!({"tokens": 1_000_000}));
+    let max = text(&workspace, json!({"tokens": 1_000_000}));
     assert!(max.contains("20000 was used"), "{max}");
 }
 
@@ -121,7 +121,7 @@ fn map_quotes_and_redacts_names() {
     let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
     tree.write(format!("src/{token}/lib.rs"), "pub struct Unseen;\nfn use_odd(it: Odd) {}\n");
     tree.write("src/user.rs", "fn see(it: Unseen) {}\n");
-    let found = answer(&tree.context(), "list_directory", json!({"tokens": 2_000}));
+    let found = answer(&tree.workspace(), "list_directory", json!({"tokens": 2_000}));
     let records = found.records().to_string();
     assert!(!found.text.contains(&token) && !records.contains(&token), "{}", found.text);
     assert!(found.text.contains("[redacted:") && found.text.contains("Unseen 1"), "{}", found.text);
@@ -134,9 +134,9 @@ fn map_quotes_and_redacts_names() {
 #[test]
 fn map_tokens_are_for_all_roots() {
     let trees = [tree(), tree(), tree()];
-    let context = context_of(&trees.each_ref());
+    let workspace = workspace_of(&trees.each_ref());
     for (tokens, roots) in [(100, 1), (200, 2), (400, 3), (2_000, 3)] {
-        let found = answer(&context, "list_directory", json!({"tokens": tokens}));
+        let found = answer(&workspace, "list_directory", json!({"tokens": tokens}));
         let text = &found.text;
         assert_eq!(text.matches("/ (5 source files)").count(), roots, "{text}");
         assert!(max_model_tokens(text) <= tokens && !text.contains("was used"), "{tokens}: {text}");
@@ -147,12 +147,12 @@ fn map_tokens_are_for_all_roots() {
         assert_eq!(text.contains(&note), rest > 0, "{text}");
         assert!(text.contains("root: /"), "{text}");
     }
-    let text = text(&context, json!({"tokens": 5}));
+    let text = text(&workspace, json!({"tokens": 5}));
     assert_eq!(text.matches("100 was used").count(), 1, "{text}");
     assert!(max_model_tokens(&text) <= 100, "{text}");
     // A call about one of them has all tokens.
     let path = trees[0].root().display().to_string();
-    let one = answer(&context, "list_directory", json!({"tokens": 100, "path": path}));
+    let one = answer(&workspace, "list_directory", json!({"tokens": 100, "path": path}));
     assert_eq!(one.records()["map"]["tokens"], 100);
 }
 
@@ -164,15 +164,17 @@ fn map_says_that_it_is_cut() {
         tree.write(format!("src/part{number}/file.rs"), format!("pub struct Part{number};\n"));
     }
     let cut = "[cut at the limit on bytes; map a subdirectory]";
-    let context = Context { text_bytes: 400, ..tree.context() };
-    let found = answer(&context, "list_directory", json!({"tokens": 2_000}));
+    let mut workspace = tree.workspace();
+    workspace.limits.text_bytes = 400;
+    let found = answer(&workspace, "list_directory", json!({"tokens": 2_000}));
     assert!(found.text.contains(cut), "{}", found.text);
     assert!(found.text.len() <= 400 && found.text.lines().count() > 5, "{}", found.text);
     assert_eq!(found.records()["text_cut"], true);
-    let whole = answer(&tree.context(), "list_directory", json!({"tokens": 2_000}));
+    let whole = answer(&tree.workspace(), "list_directory", json!({"tokens": 2_000}));
     assert!(!whole.text.contains("cut at") && whole.records()["text_cut"] == false, "{}", whole.text);
     // The share of a root may be cut, too.
-    let roots = Context { text_bytes: 3_200, ..context_of(&[&tree, &other]) };
+    let mut roots = workspace_of(&[&tree, &other]);
+    roots.limits.text_bytes = 3_200;
     let found = answer(&roots, "list_directory", json!({"tokens": 4_000}));
     assert_eq!(found.text.matches(cut).count(), 1, "{}", found.text);
     assert!(found.text.len() <= 3_200 && max_model_tokens(&found.text) <= 4_000, "{}", found.text);
@@ -185,7 +187,7 @@ fn map_records_have_whole_names() {
     let name = format!("Long{}Name", "Very".repeat(14));
     tree.write("src/a.rs", format!("pub struct {name};\n"));
     tree.write("src/b.rs", format!("fn b(it: {name}) {{}}\n"));
-    let found = answer(&tree.context(), "list_directory", json!({"tokens": 1_000}));
+    let found = answer(&tree.workspace(), "list_directory", json!({"tokens": 1_000}));
     let records = found.records();
     assert_eq!(
         records["map"]["directories"][1]["files"][0]["definitions"][0]["name"],
@@ -199,16 +201,16 @@ fn map_records_have_whole_names() {
 #[test]
 fn map_counts_excluded_files() {
     let tree = tree();
-    let mut context = tree.context();
-    let ignored = |context: &Context, path: &str| {
-        let found = answer(context, "list_directory", json!({"tokens": 1_000, "path": path}));
+    let mut workspace = tree.workspace();
+    let ignored = |workspace: &Workspace, path: &str| {
+        let found = answer(workspace, "list_directory", json!({"tokens": 1_000, "path": path}));
         (skipped(&found, "ignored"), found.text)
     };
-    assert_eq!(ignored(&context, "src").0, 0);
-    context.excludes = Some(forage_fs::Globs::new(&["!deep", "!guide.md"]).unwrap());
-    let (count, text) = ignored(&context, "src");
+    assert_eq!(ignored(&workspace, "src").0, 0);
+    workspace.excludes = Some(forage_fs::Globs::new(&["!deep", "!guide.md"]).unwrap());
+    let (count, text) = ignored(&workspace, "src");
     assert!(count == 1 && text.contains("[not searched: 1 ignored, ") && !text.contains("deep"), "{text}");
-    assert_eq!(ignored(&context, ".").0, 2);
+    assert_eq!(ignored(&workspace, ".").0, 2);
 }
 
 /// Modules of tests have no other sign than their name.
@@ -220,7 +222,7 @@ fn map_leaves_out_modules_of_tests() {
     tree.write("src/tests.rs", "use super::*;\nfn works() { Queue; }\n");
     tree.write("src/queue/queue_tests.rs", "fn works() { Queue; }\n");
     tree.write("src/queue/attests.rs", "fn attest() { Queue; }\n");
-    let found = answer(&tree.context(), "list_directory", json!({"tokens": 1_000}));
+    let found = answer(&tree.workspace(), "list_directory", json!({"tokens": 1_000}));
     let map = &found.records()["map"];
     assert_eq!((&map["files"], &map["other_files"]), (&json!(3), &json!(2)), "{}", found.text);
 }
@@ -246,12 +248,12 @@ proptest! {
                 std::fs::write(path, text).unwrap();
             }
         }
-        let context = tree.context();
+        let workspace = tree.workspace();
         for tokens in tokens {
             let request = json!({"tokens": tokens});
-            let found = call(&context, "list_directory", request.clone()).unwrap().text;
+            let found = call(&workspace, "list_directory", request.clone()).unwrap().text;
             prop_assert!(max_model_tokens(&found) <= tokens as usize, "{tokens}: {found}");
-            prop_assert_eq!(&found, &call(&context, "list_directory", request).unwrap().text);
+            prop_assert_eq!(&found, &call(&workspace, "list_directory", request).unwrap().text);
         }
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use forage_fs::Root;
 use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::index::Index;
-use forage_tools::tools::{GrepRequest, RankRequest, SearchRequest};
-use forage_tools::{CallProgress, Indexes, Limit, Ranked, Workspace};
+use forage_tools::tools::{GrepRequest, RankRequest, SearchIndex, SearchRequest};
+use forage_tools::{Indexes, Limit, Ranked, Workspace, registry};
 use serde_json::{Value, json};
 
 use crate::support::{answer, refusal, ripgrep};
@@ -39,7 +39,7 @@ impl Roots {
 
     fn open(&self, names: &[&str]) -> Workspace {
         let mut workspace = Workspace::open_all(names.iter().map(|name| self.path(name))).unwrap();
-        workspace.context_mut().filter.mode = forage_tools::FilterMode::Lexical;
+        workspace.filter.mode = forage_tools::FilterMode::Lexical;
         workspace
     }
 }
@@ -78,12 +78,11 @@ fn places(text: &str) -> Vec<&str> {
 fn a_call_that_names_no_root_is_about_all() {
     let roots = shops();
     let workspace = roots.open(&["shop", "billing"]);
-    let context = workspace.context();
     let card = roots.path("billing/src/card.rs").display().to_string();
     for path in [None, Some("."), Some("")] {
         let mut request = json!({"pattern": "charge_card"});
         path.into_iter().for_each(|path| request["path"] = json!(path));
-        let found = answer(context, "grep_search", request);
+        let found = answer(&workspace, "grep_search", request);
         assert_eq!(
             places(&found.text),
             [roots.path("shop").to_str().unwrap(), roots.path("billing").to_str().unwrap()]
@@ -101,12 +100,12 @@ fn a_call_that_names_no_root_is_about_all() {
         assert_eq!(other["files"][0]["path"], json!(card));
     }
     // Each path in an answer must lead to its file.
-    let read = answer(context, "read_file", json!({"path": card}));
+    let read = answer(&workspace, "read_file", json!({"path": card}));
     assert!(read.text.contains("pub fn charge_card"), "{}", read.text);
     // A root without matches says so, even if another root has matches.
-    let found = answer(context, "grep_search", json!({"pattern": "place_order"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "place_order"}));
     assert!(found.found && found.text.contains("No matches found for `place_order` in "), "{}", found.text);
-    let found = answer(context, "grep_search", json!({"pattern": "nowhere_at_all"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "nowhere_at_all"}));
     assert!(!found.found && found.text.matches("No matches found").count() == 2, "{}", found.text);
     for (tool, request, parts) in [
         ("Search", json!({"pattern": "charge_card"}), ["src/order.rs:2:", "/billing/src/card.rs:2:"]),
@@ -129,7 +128,7 @@ fn a_call_that_names_no_root_is_about_all() {
             ["\nsrc/order.rs\n", "/billing/src/card.rs\n"],
         ),
     ] {
-        let found = answer(context, tool, request.clone());
+        let found = answer(&workspace, tool, request.clone());
         assert_eq!(places(&found.text).len(), 2, "{tool} {request}: {}", found.text);
         for part in parts {
             assert!(found.text.contains(part), "{tool} {request}: {part} in {}", found.text);
@@ -141,7 +140,6 @@ fn a_call_that_names_no_root_is_about_all() {
 fn a_root_can_be_named() {
     let roots = shops();
     let workspace = roots.open(&["shop", "billing", "old/billing"]);
-    let context = workspace.context();
     let old = roots.path("old/billing");
     for path in [
         "root:old/billing".to_owned(),
@@ -149,29 +147,30 @@ fn a_root_can_be_named() {
         format!("root:{}", old.display()),
         old.display().to_string(),
     ] {
-        let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": path}));
+        let found = answer(&workspace, "grep_search", json!({"pattern": "charge_card", "path": path}));
         assert!(found.records()["other_roots"].is_null(), "{path}");
         assert_eq!(found.records()["files"][0]["path"], json!(old.join("src/card.rs")), "{path}");
         assert!(found.text.contains(&format!("[root: {}]", old.display())), "{}", found.text);
     }
-    let read = answer(context, "read_file", json!({"path": "root:old/billing/src/card.rs"}));
+    let read = answer(&workspace, "read_file", json!({"path": "root:old/billing/src/card.rs"}));
     assert!(read.text.contains("pub fn charge_card() {}"), "{}", read.text);
-    let read = answer(context, "read_file", json!({"path": "root:shop/src/order.rs:2"}));
+    let read = answer(&workspace, "read_file", json!({"path": "root:shop/src/order.rs:2"}));
     assert_eq!(read.records()["start_line"], 2, "{}", read.text);
-    let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
     assert_eq!(found.records()["files"][0]["path"], "src/order.rs");
-    let found = answer(context, "search_index", json!({"query": "xyzzy", "path": "root:old/billing/src"}));
+    let found = answer(&workspace, "search_index", json!({"query": "xyzzy", "path": "root:old/billing/src"}));
     assert_eq!(found.records()["path"], json!(old.join("src")), "{}", found.text);
-    let refused = refusal(context, "grep_search", json!({"pattern": "x", "path": "root:billing"}));
+    let refused = refusal(&workspace, "grep_search", json!({"pattern": "x", "path": "root:billing"}));
     assert!(refused.contains("is the name of several roots") && refused.contains("old/billing"), "{refused}");
-    let refused = refusal(context, "grep_search", json!({"pattern": "x", "path": "root:nothing"}));
+    let refused = refusal(&workspace, "grep_search", json!({"pattern": "x", "path": "root:nothing"}));
     assert!(refused.contains("no root is called nothing; the roots are "), "{refused}");
     // This also works in a question.
-    let found = answer(context, "search_index", json!({"query": "charge a card root:old/billing"}));
+    let found = answer(&workspace, "search_index", json!({"query": "charge a card root:old/billing"}));
     let paths: BTreeSet<&str> =
         found.records()["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(paths, [old.join("src/card.rs").to_str().unwrap()].into());
-    let found = answer(context, "search_index", json!({"query": "charge a card root:old/billing root:shop"}));
+    let found =
+        answer(&workspace, "search_index", json!({"query": "charge a card root:old/billing root:shop"}));
     assert_eq!(found.records()["roots"], json!([old, roots.path("shop")]));
     for (request, problem) in [
         (json!({"query": "card root:nothing"}), "no root is called nothing"),
@@ -179,7 +178,7 @@ fn a_root_can_be_named() {
         (json!({"query": "card root:shop", "path": "src"}), "the query also names a root"),
         (json!({"query": "card root:shop/src"}), "give it as `path`"),
     ] {
-        let refused = refusal(context, "search_index", request.clone());
+        let refused = refusal(&workspace, "search_index", request.clone());
         assert!(refused.contains(problem), "{request}: {refused}");
     }
 }
@@ -201,9 +200,8 @@ fn unequal(many: usize, few: usize) -> Roots {
 fn what_one_root_does_not_need_the_others_get() {
     let roots = unequal(1_000, 5);
     let workspace = roots.open(&["a", "b"]);
-    let context = workspace.context();
     for (pattern, of_a) in [("needle", 95), ("text", 95)] {
-        let found = answer(context, "Search", json!({"pattern": pattern, "max_results": 100}));
+        let found = answer(&workspace, "Search", json!({"pattern": pattern, "max_results": 100}));
         let other = &found.records()["other_roots"][0];
         assert_eq!((&found.records()["count"], &other["count"]), (&json!(of_a), &json!(5)));
         assert_eq!((&found.records()["truncated"], &other["truncated"]), (&json!(true), &json!(false)));
@@ -211,9 +209,11 @@ fn what_one_root_does_not_need_the_others_get() {
     // If both roots have more lines, each gets half of the limit.
     let roots = unequal(1_000, 500);
     let workspace = roots.open(&["a", "b"]);
-    let context = workspace.context();
-    let found =
-        answer(context, "grep_search", json!({"pattern": "needle", "max_results": 50, "context_lines": 0}));
+    let found = answer(
+        &workspace,
+        "grep_search",
+        json!({"pattern": "needle", "max_results": 50, "context_lines": 0}),
+    );
     let shown = |records: &Value| {
         records["files"].as_array().unwrap().iter().map(|it| it["match_count"].as_u64().unwrap()).sum::<u64>()
     };
@@ -224,8 +224,8 @@ fn what_one_root_does_not_need_the_others_get() {
     );
     // This also holds for the bytes of the text.
     for bytes in [4_000, 10_000, 40_000] {
-        let mut narrow = context.clone();
-        narrow.text_bytes = bytes;
+        let mut narrow = workspace.clone();
+        narrow.limits.text_bytes = bytes;
         let found = answer(
             &narrow,
             "grep_search",
@@ -243,9 +243,8 @@ fn what_one_root_does_not_need_the_others_get() {
 fn pages_go_on_in_the_root_that_they_are_of() {
     let roots = unequal(60, 40);
     let workspace = roots.open(&["a", "b"]);
-    let context = workspace.context();
     let request = json!({"pattern": "needle", "max_results": 10});
-    let first = answer(context, "Search", request.clone());
+    let first = answer(&workspace, "Search", request.clone());
     let mut seen: BTreeMap<(String, u64), u32> = BTreeMap::new();
     let mut take = |records: &Value| {
         for record in records["matches"].as_array().unwrap() {
@@ -263,7 +262,7 @@ fn pages_go_on_in_the_root_that_they_are_of() {
         while let Some(cursor) = next {
             let mut request = request.clone();
             request["cursor"] = json!(cursor);
-            let page = answer(context, "Search", request);
+            let page = answer(&workspace, "Search", request);
             assert!(page.records()["other_roots"].is_null(), "{}", page.text);
             next = take(page.records());
         }
@@ -273,14 +272,13 @@ fn pages_go_on_in_the_root_that_they_are_of() {
     // A cursor that belongs to no root is rejected.
     let mut other = request;
     other["cursor"] = json!("1.0000000000000000.0.1.61");
-    assert!(refusal(context, "Search", other).contains("cursor"));
+    assert!(refusal(&workspace, "Search", other).contains("cursor"));
 }
 
 #[test]
 fn one_root_that_fails_takes_nothing_from_the_others() {
     let roots = shops();
     let workspace = roots.open(&["shop", "billing"]);
-    let context = workspace.context();
     let gone = roots.path("shop");
     fs::remove_dir_all(&gone).unwrap();
     let gone = gone.display().to_string();
@@ -291,14 +289,14 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
         ("keyword_search", json!({"query": "cards", "search_terms": ["charge_card"]})),
         ("search_index", json!({"query": "charge card"})),
     ] {
-        let found = answer(context, tool, request);
+        let found = answer(&workspace, tool, request);
         assert!(found.found && found.text.contains("card.rs"), "{tool}: {}", found.text);
         let reported = ["unreadable", "No such file", "partial"].iter().any(|part| found.text.contains(part));
         assert!(found.text.contains(&gone) && reported, "{tool}: {}", found.text);
     }
     // A ranking without one of the roots is incomplete. If it finds nothing, that does not count as an
     // answer.
-    let mut failing = context.clone();
+    let mut failing = workspace.clone();
     failing.indexes = Some(Arc::new(NoIndexOf(roots.path("shop"))));
     let found = answer(&failing, "search_index", json!({"query": "charge card"}));
     assert_eq!(found.truncated_by, Some(Limit::Root), "{}", found.text);
@@ -307,11 +305,10 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
     // Here the error occurs in only one root.
     roots.write("shop/large.txt", &"charge_card again and again\n".repeat(200_000));
-    let workspace = roots.open(&["shop", "billing"]);
-    let mut context = workspace.context().clone();
-    context.filter.breadth = forage_tools::FilterBreadth::Requirement;
+    let mut workspace = roots.open(&["shop", "billing"]);
+    workspace.filter.breadth = forage_tools::FilterBreadth::Requirement;
     let request = json!({"query": "cards", "search_terms": ["charge_card"]});
-    let found = answer(&context, "keyword_search", request.clone());
+    let found = answer(&workspace, "keyword_search", request.clone());
     assert!(
         found.text.contains("[error: each of those search terms yielded too many results"),
         "{}",
@@ -320,10 +317,10 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     assert!(found.found && found.partial() && found.text.contains("card.rs"), "{}", found.text);
     assert!(found.records()["other_roots"][0]["error"].as_str().unwrap().contains("too many"));
     fs::remove_file(roots.path("billing/src/card.rs")).unwrap();
-    let found = answer(&context, "keyword_search", request);
+    let found = answer(&workspace, "keyword_search", request);
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
     // A problem with the request itself is reported only once, as an error.
-    let refused = refusal(&context, "grep_search", json!({"pattern": "["}));
+    let refused = refusal(&workspace, "grep_search", json!({"pattern": "["}));
     assert!(refused.contains("`pattern`"), "{refused}");
 }
 
@@ -336,7 +333,6 @@ fn a_root_within_a_root_is_searched_once() {
     );
     let inner = roots.path("shop/trees/feature");
     let workspace = roots.open(&["shop", "shop/trees/feature"]);
-    let context = workspace.context();
     for (tool, request, expected) in [
         ("grep_search", json!({"pattern": "charge_card"}), 2),
         ("Search", json!({"pattern": "charge_card"}), 2),
@@ -344,17 +340,17 @@ fn a_root_within_a_root_is_searched_once() {
         ("search_index", json!({"query": "place_order"}), 2),
         ("keyword_search", json!({"query": "orders", "search_terms": ["place_order"]}), 2),
     ] {
-        let found = answer(context, tool, request);
+        let found = answer(&workspace, tool, request);
         assert_eq!(found.text.matches("src/order.rs").count(), expected, "{tool}: {}", found.text);
         assert!(found.text.contains(inner.join("src/order.rs").to_str().unwrap()), "{tool}: {}", found.text);
     }
     // If the outer root is searched alone, it includes the files of the inner one.
-    let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
     assert_eq!(found.records()["file_count"], 2, "{}", found.text);
-    let found = answer(context, "search_index", json!({"query": "place_order root:shop"}));
+    let found = answer(&workspace, "search_index", json!({"query": "place_order root:shop"}));
     assert_eq!(found.text.matches("src/order.rs").count(), 2, "{}", found.text);
     // An absolute path belongs to the inner root.
-    let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": inner}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "charge_card", "path": inner}));
     assert_eq!(found.records()["root"], json!(inner));
 }
 
@@ -368,7 +364,6 @@ fn files_of_all_roots_are_ranked_together() {
         );
     }
     let workspace = roots.open(&["shop", "billing"]);
-    let context = workspace.context();
     let card = roots.path("billing/src/card.rs").display().to_string();
     let ranked = workspace.rank(RankRequest::new("charge the card of an order")).unwrap();
     assert_eq!(ranked.response.files[0].path, card);
@@ -394,7 +389,7 @@ fn files_of_all_roots_are_ranked_together() {
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), seen.len());
     // The code of a file must be the text of the file at that path.
     let code = answer(
-        context,
+        &workspace,
         "search_index",
         json!({"query": "charge the card of an order", "code_tokens": 2_000}),
     );
@@ -403,7 +398,7 @@ fn files_of_all_roots_are_ranked_together() {
         for code in file["code"].as_array().unwrap() {
             let request =
                 json!({"path": file["path"], "start_line": code["start_line"], "end_line": code["end_line"]});
-            assert_eq!(answer(context, "read_file", request).records()["lines"], code["lines"], "{file}");
+            assert_eq!(answer(&workspace, "read_file", request).records()["lines"], code["lines"], "{file}");
         }
     }
     assert!(files[0]["code"].is_array() && code.text.contains(&format!("@@ {card} 1-4")), "{}", code.text);
@@ -470,8 +465,8 @@ fn an_answer_about_very_many_roots_stays_in_its_bytes() {
     }
     roots.write("r57/a.txt", "needle\n");
     let workspace = roots.open(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let found = answer(workspace.context(), "grep_search", json!({"pattern": "needle"}));
-    assert!(found.text.len() <= workspace.context().text_bytes, "{}", found.text.len());
+    let found = answer(&workspace, "grep_search", json!({"pattern": "needle"}));
+    assert!(found.text.len() <= workspace.limits.text_bytes, "{}", found.text.len());
     // Results come first, and roots that do not fit are named.
     assert!(found.text.contains("a.txt:\n  1: needle"), "{}", found.text);
     assert!(
@@ -517,8 +512,7 @@ fn repository() -> Roots {
 fn nested_worktree_is_searched_only_if_named() {
     let roots = repository();
     let workspace = roots.open(&["app"]);
-    let context = workspace.context();
-    let found = answer(context, "grep_search", json!({"pattern": "fn is_retryable"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "fn is_retryable"}));
     let paths = |records: &Value| -> Vec<String> {
         records["files"]
             .as_array()
@@ -535,7 +529,7 @@ fn nested_worktree_is_searched_only_if_named() {
         ("list_directory", json!({"name": "a.rs"})),
         ("keyword_search", json!({"query": "retries", "search_terms": ["is_retryable"]})),
     ] {
-        let found = answer(context, tool, request);
+        let found = answer(&workspace, tool, request);
         assert!(
             found.text.contains("src/a.rs") && !found.text.contains("trees/inner/src"),
             "{tool}: {}",
@@ -545,7 +539,7 @@ fn nested_worktree_is_searched_only_if_named() {
     }
     // We report results that exist only in the worktree.
     roots.write("app/trees/inner/src/new.rs", "fn only_in_the_worktree() {}\n");
-    let found = answer(context, "grep_search", json!({"pattern": "only_in_the_worktree"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert!(!found.found && found.text.contains("another worktree of this repository"), "{}", found.text);
     assert!(found.text.contains("trees/inner/src/new.rs"), "{}", found.text);
     // If you request the worktree explicitly, it is searched.
@@ -554,22 +548,22 @@ fn nested_worktree_is_searched_only_if_named() {
         json!({"pattern": "only_in_the_worktree", "path": "trees/inner"}),
         json!({"pattern": "only_in_the_worktree", "path": "trees/inner/src"}),
     ] {
-        let found = answer(context, "grep_search", request.clone());
+        let found = answer(&workspace, "grep_search", request.clone());
         assert_eq!(paths(found.records()), ["trees/inner/src/new.rs"], "{request}");
     }
-    let listed = answer(context, "list_directory", json!({"recursive": true}));
+    let listed = answer(&workspace, "list_directory", json!({"recursive": true}));
     assert!(listed.text.contains("inner/ …") && !listed.text.contains("new.rs"), "{}", listed.text);
     // As a separate root, the worktree is searched only once.
     let both = roots.open(&["app", "app/trees/inner"]);
-    let found = answer(both.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
+    let found = answer(&both, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(found.text.matches("src/new.rs:").count(), 1, "{}", found.text);
     // The root of a worktree is not a worktree within itself. Once it is removed from git, it is searched
     // again.
     let inner = roots.open(&["app/trees/inner"]);
-    let found = answer(inner.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
+    let found = answer(&inner, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(paths(found.records()), ["src/new.rs"]);
     fs::remove_file(roots.path("app/trees/inner/.git")).unwrap();
-    let found = answer(context, "grep_search", json!({"pattern": "only_in_the_worktree"}));
+    let found = answer(&workspace, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(paths(found.records()), ["trees/inner/src/new.rs"]);
 }
 
@@ -590,7 +584,7 @@ fn an_index_knows_what_worktrees_are() {
         let is_there = roots.path("app/trees/late").is_dir();
         let asked = [Some(all), is_there.then_some(one), Some(none)];
         let said = |request: Value| {
-            let found = answer(workspace.context(), "grep_search", request);
+            let found = answer(workspace, "grep_search", request);
             let mut records = found.records().clone();
             records["elapsed_ms"] = Value::Null;
             records.to_string()
@@ -624,12 +618,12 @@ fn worktrees_share_unchanged_files_of_the_ranked_index() {
     let cache = tempfile::tempdir().unwrap();
     let place = || forage_fs::PrivatePlace::below(cache.path()).join("indexes");
     let files_read = |name: &str| {
-        let mut workspace = roots.open(&[name]).keep_indexes(place()).unwrap();
-        workspace.context_mut().progress = CallProgress::default();
-        let ranked = workspace.rank(RankRequest::new("is_retryable").limit(50)).unwrap();
+        let call = roots.open(&[name]).keep_indexes(place()).unwrap().start_call();
+        let request = RankRequest::new("is_retryable").limit(50);
+        let ranked = registry::call::<SearchIndex>(&call, request).unwrap();
         let fresh = roots.open(&[name]).rank(RankRequest::new("is_retryable").limit(50)).unwrap();
         assert_eq!(json!(ranked.response), json!(fresh.response), "{name}");
-        workspace.context().progress.ranked.read.load(std::sync::atomic::Ordering::Relaxed)
+        call.progress.ranked.read.load(std::sync::atomic::Ordering::Relaxed)
     };
     // This includes the clone and the worktree of the other repository.
     assert_eq!(files_read("app"), 44);

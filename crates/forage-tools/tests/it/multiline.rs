@@ -13,7 +13,7 @@ use crate::support::{Tree, answer, skipped};
 fn ours(tree: &Tree, mut request: Value) -> Vec<u64> {
     let mut numbers = Vec::new();
     loop {
-        let records = answer(&tree.context(), "grep_search", request.clone()).records().clone();
+        let records = answer(&tree.workspace(), "grep_search", request.clone()).records().clone();
         for line in
             records["files"].as_array().unwrap().iter().flat_map(|file| file["lines"].as_array().unwrap())
         {
@@ -91,13 +91,13 @@ fn a_match_is_shown_with_all_its_lines_and_its_context() {
     let tree = Tree::new();
     tree.write("a.rs", "one\nfn call(\n    x: u8,\n) {}\ntwo\nthree\n");
     let request = json!({"pattern": r"fn call\([^)]*\)", "multiline": "true", "context_lines": 1});
-    let found = answer(&tree.context(), "grep_search", request);
+    let found = answer(&tree.workspace(), "grep_search", request);
     let expected = "  1- one\n  2: fn call(\n  3:     x: u8,\n  4: ) {}\n  5- two\n";
     assert!(found.text.contains(expected), "{}", found.text);
     // We redact lines as usual, so a multi-line match can't expose a secret.
     let token = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
     tree.write("b.rs", format!("begin\nlet token = \"{token}\";\nend\n"));
-    let found = answer(&tree.context(), "grep_search", json!({"pattern": "begin.*end", "multiline": true}));
+    let found = answer(&tree.workspace(), "grep_search", json!({"pattern": "begin.*end", "multiline": true}));
     assert!(found.text.contains("b.rs") && !found.text.contains("R4nd0mT0ken"), "{}", found.text);
 }
 
@@ -111,7 +111,7 @@ fn look_around_and_backreferences_warn_that_they_are_slow() {
         (r"(\w)\1a$", vec![4]),
         ("(?<=o) (?!x)", vec![5]),
     ] {
-        let found = answer(&tree.context(), "grep_search", json!({"pattern": pattern, "context_lines": 0}));
+        let found = answer(&tree.workspace(), "grep_search", json!({"pattern": pattern, "context_lines": 0}));
         assert!(found.text.contains("slower"), "{pattern}: {}", found.text);
         assert_eq!(ours(&tree, json!({"pattern": pattern})), expected, "{pattern}");
     }
@@ -126,11 +126,11 @@ fn unsearchable_files_are_counted() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{}\n", "a".repeat(60)));
     tree.write("b.txt", "aac\n");
-    let found = answer(&tree.context(), "grep_search", json!({"pattern": r"^(?:(a+)+\1)+c$"}));
+    let found = answer(&tree.workspace(), "grep_search", json!({"pattern": r"^(?:(a+)+\1)+c$"}));
     assert_eq!((skipped(&found, "too_slow"), &found.records()["totals_exact"]), (1, &json!(false)));
     assert!(found.text.contains("b.txt"), "{}", found.text);
     tree.write("a.txt", "line\n".repeat(2 << 20));
-    let found = answer(&tree.context(), "grep_search", json!({"pattern": "x\ny", "multiline": true}));
+    let found = answer(&tree.workspace(), "grep_search", json!({"pattern": "x\ny", "multiline": true}));
     assert_eq!(skipped(&found, "too_large"), 1, "{}", found.text);
     assert!(found.text.contains("1 too large"), "{}", found.text);
 }

@@ -16,7 +16,7 @@ fn tree() -> Tree {
 
 #[track_caller]
 fn check(tool: &str, request: Value, reported: &[&str]) {
-    let found = answer(&tree().context(), tool, request);
+    let found = answer(&tree().workspace(), tool, request);
     assert!(!found.found && found.text.len() < 1_200, "{}", found.text);
     for reported in reported {
         assert!(found.text.contains(reported), "{reported:?} is not in {}", found.text);
@@ -76,7 +76,7 @@ fn the_other_form_of_letters_is_counted() {
         let tree = Tree::new();
         tree.write("a.txt", format!("{other}\n"));
         for tool in ["grep_search", "Search"] {
-            let found = answer(&tree.context(), tool, json!({"pattern": form}));
+            let found = answer(&tree.workspace(), tool, json!({"pattern": form}));
             let reported = "with composed or decomposed letters: 1 line in 1 file, such as a.txt:1";
             assert!(!found.found && found.text.contains(reported), "{}", found.text);
         }
@@ -88,15 +88,15 @@ fn names_are_found_in_either_form_of_letters() {
     let tree = Tree::new();
     tree.write("caf\u{e9}_a.txt", "caf\u{e9} needle\n");
     tree.write("cafe\u{301}_b.txt", "cafe\u{301} needle\n");
-    let context = tree.context();
+    let workspace = tree.workspace();
     for form in ["caf\u{e9}", "cafe\u{301}"] {
         for name in [form.to_owned(), format!("*{form}*")] {
-            let listed = answer(&context, "list_directory", json!({"name": name}));
+            let listed = answer(&workspace, "list_directory", json!({"name": name}));
             assert_eq!(listed.records()["entry_count"], 2, "{name}: {}", listed.text);
         }
         let pattern = json!({"pattern": "needle", "file_pattern": format!("{form}*.txt")});
-        assert_eq!(answer(&context, "grep_search", pattern).records()["match_count"], 2, "{form}");
-        let ranked = answer(&context, "search_index", json!({"query": form})).records().clone();
+        assert_eq!(answer(&workspace, "grep_search", pattern).records()["match_count"], 2, "{form}");
+        let ranked = answer(&workspace, "search_index", json!({"query": form})).records().clone();
         assert_eq!(ranked["files"].as_array().unwrap().len(), 2, "{form}: {ranked}");
     }
 }
@@ -111,17 +111,17 @@ fn lines_that_end_with_cr_lf_end_before_it() {
         ("Search", "needle$"),
         ("Search", r"ne+dle\r$"),
     ] {
-        let found = answer(&tree.context(), tool, json!({"pattern": pattern}));
+        let found = answer(&tree.workspace(), tool, json!({"pattern": pattern}));
         assert_eq!(found.records()["match_count"], 1, "{tool} {pattern}: {}", found.text);
     }
-    let absent = answer(&tree.context(), "grep_search", json!({"pattern": "needl$"}));
+    let absent = answer(&tree.workspace(), "grep_search", json!({"pattern": "needl$"}));
     assert!(!absent.found, "{}", absent.text);
 }
 
 #[test]
 fn dissimilar_names_are_not_suggested() {
-    let found = answer(&tree().context(), "grep_search", json!({"pattern": "zyxwvut"}));
+    let found = answer(&tree().workspace(), "grep_search", json!({"pattern": "zyxwvut"}));
     assert!(!found.text.contains("The pattern would match"), "{}", found.text);
-    let hits = answer(&tree().context(), "grep_search", json!({"pattern": "Start"}));
+    let hits = answer(&tree().workspace(), "grep_search", json!({"pattern": "Start"}));
     assert!(!hits.text.contains("The pattern would match"), "{}", hits.text);
 }

@@ -3,7 +3,7 @@
 
 use forage_fs::{RelPath, Roots};
 use forage_tools::registry::TOOLS;
-use forage_tools::{Context, limits};
+use forage_tools::{Workspace, limits};
 use serde_json::{Value, json};
 
 use crate::lookup;
@@ -30,13 +30,13 @@ fn tree() -> Tree {
     tree
 }
 
-/// Creates a context for a caller whose working directory is `sub`.
-fn context(tree: &Tree) -> Context {
-    let mut context = tree.context();
-    let root = std::sync::Arc::clone(context.roots.main());
-    context.roots = Roots::new(vec![root], RelPath::parse("sub", &RelPath::root()).unwrap()).unwrap();
-    context.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).context.lookup;
-    context
+/// Creates a workspace for a caller whose working directory is `sub`.
+fn workspace(tree: &Tree) -> Workspace {
+    let mut workspace = tree.workspace();
+    let root = std::sync::Arc::clone(workspace.roots.main());
+    workspace.roots = Roots::new(vec![root], RelPath::parse("sub", &RelPath::root()).unwrap()).unwrap();
+    workspace.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).workspace.lookup;
+    workspace
 }
 
 /// Lists the arguments of a tool that have this type.
@@ -52,7 +52,7 @@ fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
 #[test]
 fn a_path_that_is_left_out_is_the_project() {
     let tree = tree();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let mut seen = Vec::new();
     for tool in TOOLS.iter().map(|tool| tool.name()) {
         // In a collection, the path is a filter. `read_file` needs a file.
@@ -65,7 +65,7 @@ fn a_path_that_is_left_out_is_the_project() {
             if let Some(path) = path {
                 request["path"] = json!(path);
             }
-            let mut records = answer(&context, tool, request).records().clone();
+            let mut records = answer(&workspace, tool, request).records().clone();
             records.as_object_mut().unwrap().remove("elapsed_ms");
             records
         };
@@ -85,7 +85,7 @@ fn a_path_that_is_left_out_is_the_project() {
 #[test]
 fn numbers_out_of_range_are_brought_into_it() {
     let tree = tree();
-    let context = context(&tree);
+    let workspace = workspace(&tree);
     let mut seen = 0;
     for tool in TOOLS.iter().map(|tool| tool.name()) {
         for argument in arguments_of(tool, "integer") {
@@ -99,7 +99,7 @@ fn numbers_out_of_range_are_brought_into_it() {
             ] {
                 let mut request = request(tool);
                 request[&argument] = number.clone();
-                let found = answer(&context, tool, request);
+                let found = answer(&workspace, tool, request);
                 let warnings = found.records()["warnings"].to_string();
                 let said = format!("`{argument}`: ");
                 // There are no lines after the end of the file.
@@ -122,7 +122,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 "tokens" => 1_000,
                 _ => 1,
             });
-            let warnings = answer(&context, tool, request).records()["warnings"].to_string();
+            let warnings = answer(&workspace, tool, request).records()["warnings"].to_string();
             assert!(!warnings.contains("was used"), "{tool} {argument}: {warnings}");
         }
     }
@@ -133,7 +133,7 @@ fn numbers_out_of_range_are_brought_into_it() {
 fn lines_after_the_end_are_an_empty_answer_with_its_length() {
     let tree = tree();
     tree.write("empty.txt", "");
-    let context = tree.context();
+    let workspace = tree.workspace();
     let cases = [
         (json!({"start_line": 99}), (99, 0), "[no lines from 99 on: the file has 3 lines]"),
         (json!({"start_line": 4, "end_line": 120}), (4, 0), "[no lines from 4 on: the file has 3 lines]"),
@@ -151,7 +151,7 @@ fn lines_after_the_end_are_an_empty_answer_with_its_length() {
         if request.get("path").is_none() {
             request["path"] = json!("a.txt");
         }
-        let read = answer(&context, "read_file", request.clone());
+        let read = answer(&workspace, "read_file", request.clone());
         let shown =
             (read.records()["start_line"].as_u64().unwrap(), read.records()["end_line"].as_u64().unwrap());
         assert_eq!(shown, lines, "{request}: {}", read.text);
@@ -168,14 +168,14 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
     for name in ["node_modules", "__pycache__"] {
         let tree = tree();
         tree.write(format!("sub/{name}/pkg/c.txt"), "needle of a dependency, zyxomma\n");
-        let context = context(&tree);
+        let workspace = workspace(&tree);
         let cases = [
             ("grep_search", json!({"pattern": "needle"}), json!({"include_ignored": true})),
             ("Search", json!({"pattern": "needle"}), json!({"no_ignore": true})),
             ("list_directory", json!({"max_depth": 9}), json!({"include_ignored": true})),
         ];
         for (tool, request, including) in cases {
-            let found = answer(&context, tool, request.clone());
+            let found = answer(&workspace, tool, request.clone());
             let argument = including.as_object().unwrap().keys().next().unwrap().clone();
             assert!(!found.text.contains("c.txt"), "{tool}: {}", found.text);
             assert!(
@@ -190,13 +190,13 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             let mut named = request.clone();
             named["path"] = json!(format!("sub/{name}"));
             for request in [wide, named] {
-                let found = answer(&context, tool, request.clone());
+                let found = answer(&workspace, tool, request.clone());
                 assert!(found.text.contains("c.txt"), "{tool} {request}: {}", found.text);
                 assert_eq!(found.records().get("noise_directories"), None, "{tool} {request}");
             }
             // If text exists only there, it must not be called absent.
             if tool != "list_directory" {
-                let found = answer(&context, tool, json!({"pattern": "zyxomma"}));
+                let found = answer(&workspace, tool, json!({"pattern": "zyxomma"}));
                 let hidden =
                     found.records()["not_searched"]["hidden_matches"][0].as_str().unwrap_or_default();
                 let expected = format!(
@@ -206,12 +206,12 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 assert_eq!((found.found, hidden), (false, expected.as_str()), "{tool}: {}", found.text);
             }
         }
-        let conceptual = answer(&context, "keyword_search", request("keyword_search"));
+        let conceptual = answer(&workspace, "keyword_search", request("keyword_search"));
         assert!(
             !conceptual.text.contains("c.txt")
                 && conceptual.text.contains("grep_search with include_ignored")
         );
-        let ranked = answer(&context, "search_index", request("search_index"));
+        let ranked = answer(&workspace, "search_index", request("search_index"));
         assert!(
             !ranked.text.contains("c.txt") && ranked.text.contains(&format!("[not entered: {name}; ")),
             "{}",
@@ -220,11 +220,11 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
         // Positive controls: an ignore file that re-includes the directory, a glob that selects it, and a
         // file of the same name.
         let chosen = json!({"pattern": "zyxomma", "glob": [name, "*.txt"]});
-        assert!(answer(&context, "Search", chosen).found, "{name}");
+        assert!(answer(&workspace, "Search", chosen).found, "{name}");
         tree.write(".ignore", format!("!{name}\n"));
-        assert!(answer(&context, "grep_search", json!({"pattern": "zyxomma"})).found, "{name}");
+        assert!(answer(&workspace, "grep_search", json!({"pattern": "zyxomma"})).found, "{name}");
         tree.write(".ignore", format!("{name}\n"));
-        let ignored = answer(&context, "grep_search", json!({"pattern": "needle"}));
+        let ignored = answer(&workspace, "grep_search", json!({"pattern": "needle"}));
         assert!(
             ignored.records()["skipped"]["ignored"] == 1
                 && ignored.records().get("noise_directories").is_none()
@@ -232,7 +232,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
     }
     let tree = tree();
     tree.write("node_modules", "needle in a file\n");
-    assert!(answer(&context(&tree), "grep_search", json!({"pattern": "in a file"})).found);
+    assert!(answer(&workspace(&tree), "grep_search", json!({"pattern": "in a file"})).found);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn of_a_long_line_the_part_that_was_found_is_shown() {
     let code = ("search_index", json!({"query": "needle"}));
     let tools = ["grep_search", "Search", "search_index"].map(|tool| (tool, request(tool)));
     for (tool, request) in tools.into_iter().chain([code]) {
-        let found = answer(&tree.context(), tool, request);
+        let found = answer(&tree.workspace(), tool, request);
         assert!(found.text.contains("needle more"), "{tool}: {}", found.text);
     }
 }
@@ -264,12 +264,12 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
                 let tree = Tree::new();
                 tree.write("a.txt", format!("{line}\n"));
                 for hides in [true, false] {
-                    let mut context = tree.context();
+                    let mut workspace = tree.workspace();
                     if !hides {
-                        context.redactor = std::sync::Arc::new(forage_redact::Redactor::off());
+                        workspace.redactor = std::sync::Arc::new(forage_redact::Redactor::off());
                     }
-                    context.lookup = lookup::fixture(&[lookup::code("x.rs", &line)]).context.lookup;
-                    let found = answer(&context, tool, request(tool));
+                    workspace.lookup = lookup::fixture(&[lookup::code("x.rs", &line)]).workspace.lookup;
+                    let found = answer(&workspace, tool, request(tool));
                     let text = found.records().pointer(place).and_then(Value::as_str);
                     let text = text.unwrap_or_else(|| panic!("{tool}: {}", found.records().clone()));
                     let case = format!("{tool} {character} {more} {hides}: {text}");
@@ -295,10 +295,10 @@ fn what_was_not_read_is_counted_once() {
     tree.write(".ignore", "ignored\n");
     tree.write(".env", "needle\n");
     tree.write("id_rsa", "needle\n");
-    let mut context = tree.context();
-    context.max_file_bytes = Some(100);
+    let mut workspace = tree.workspace();
+    workspace.limits.max_file_bytes = Some(100);
     for tool in ["grep_search", "Search"] {
-        let found = answer(&context, tool, request(tool));
+        let found = answer(&workspace, tool, request(tool));
         let reported = &found.records()["not_searched"];
         assert_eq!(reported["unread"], json!({"denied": 2, "too_large": 2}), "{tool}: {reported}");
         let hidden = &reported["hidden_matches"];

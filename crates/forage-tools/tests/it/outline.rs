@@ -1,7 +1,7 @@
 //! `read_file` by structure: the outline of a file, or a single definition.
 
+use forage_tools::Workspace;
 use forage_tools::tools::{ReadRequest, ReadResponse};
-use forage_tools::{Context, Workspace};
 use serde_json::json;
 
 use crate::support::{Tree, answer, refusal};
@@ -54,20 +54,20 @@ fn read(workspace: &Workspace, request: ReadRequest) -> ReadResponse {
     workspace.read(request).unwrap().response
 }
 
-fn text(context: &Context, request: serde_json::Value) -> String {
-    answer(context, "read_file", request).text
+fn text(workspace: &Workspace, request: serde_json::Value) -> String {
+    answer(workspace, "read_file", request).text
 }
 
 #[test]
 fn an_outline_has_the_definitions_with_their_lines() {
     let (_tree, workspace) = tree();
     assert_eq!(
-        text(workspace.context(), json!({"path": "src/queue.rs", "outline": true})),
+        text(&workspace, json!({"path": "src/queue.rs", "outline": true})),
         "5-6\tpub const MOST: usize = 10;\n8-12\tpub struct Queue<T>\n14-23\timpl<T> Queue<T>\n15-18\t  pub fn push(&mut \
          self, item: T)\n20-22\t  fn len(&self) -> usize\n25\tpub struct Stack<T>(Vec<T>);\n27-31\timpl<T> Stack<T>\n28-30\t  \
          pub fn push(&mut self, item: T)\n\n[src/queue.rs of 31 lines]\n"
     );
-    let none = text(workspace.context(), json!({"path": "notes.txt", "outline": true}));
+    let none = text(&workspace, json!({"path": "notes.txt", "outline": true}));
     assert!(none.contains("no definitions were found in it"), "{none}");
 }
 
@@ -84,7 +84,7 @@ fn outline_is_small_and_counts_omitted_lines() {
     let response = read(&workspace, ReadRequest::new("many.py").outline(true));
     let left_out = |response: &ReadResponse| response.outline_left_out.values().sum::<usize>();
     assert_eq!((response.outline.len(), left_out(&response)), (50, 1_000));
-    let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
+    let shown = text(&workspace, json!({"path": "many.py", "outline": true}));
     assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
     assert!(shown.contains("1,000 less important definitions left out (1,000 def)"), "{shown}");
     // This is one class with many methods, whose outline would be useless without them.
@@ -132,7 +132,7 @@ fn names_are_read_as_their_languages_write_them() {
         assert_eq!(response.start_line, start, "{path} {symbol}");
     }
     // The answer shows the definition that exists, and says that the other one is missing.
-    let shown = text(workspace.context(), json!({"path": "J.java", "symbol": "bar, nothing"}));
+    let shown = text(&workspace, json!({"path": "J.java", "symbol": "bar, nothing"}));
     assert!(shown.contains("void bar()") && shown.contains("no definition of `nothing`"), "{shown}");
 }
 
@@ -143,7 +143,7 @@ fn members_outside_their_type_name_it() {
         "a.go",
         "package a\n\ntype Queue struct {\n\tn int\n}\n\nfunc (q *Queue) Push() {\n}\n\nfunc Other() {\n}\n",
     );
-    let shown = |path: &str| text(workspace.context(), json!({"path": path, "symbol": "Queue"}));
+    let shown = |path: &str| text(&workspace, json!({"path": path, "symbol": "Queue"}));
     assert!(shown("a.go").contains("[more of `Queue` in this file: Push 7-8]"), "{}", shown("a.go"));
     assert!(
         shown("src/queue.rs").contains("[more of `Queue` in this file: impl "),
@@ -175,18 +175,18 @@ fn several_definitions_are_read_with_lines_around_them() {
     let (_tree, workspace) = tree();
     let request = json!({"path": "src/queue.rs", "symbol": "Queue::len, Stack::push", "context_lines": 1});
     assert_eq!(
-        text(workspace.context(), request.clone()),
+        text(&workspace, request.clone()),
         "    19\t\n    20\t    fn len(&self) -> usize {\n    21\t        self.items.len()\n    22\t    }\n    23\t}\n    \
          27\timpl<T> Stack<T> {\n    28\t    pub fn push(&mut self, item: T) {\n    29\t        self.0.push(item);\n    \
          30\t    }\n    31\t}\n\n[lines 19 to 23, 27 to 31 of 31 lines]\n"
     );
-    let records = answer(workspace.context(), "read_file", request).records().clone();
+    let records = answer(&workspace, "read_file", request).records().clone();
     assert_eq!(
         (&records["further"][0]["start_line"], &records["further"][0]["end_line"]),
         (&json!(27), &json!(31))
     );
     let none = json!({"path": "src/queue.rs", "symbol": "NONE, LEAST"});
-    assert!(refusal(workspace.context(), "read_file", none).contains("no definition of `NONE`"));
+    assert!(refusal(&workspace, "read_file", none).contains("no definition of `NONE`"));
 }
 
 /// An answer has room for some of the requested definitions. It must name the lines of the others.
@@ -195,7 +195,7 @@ fn definitions_without_room_are_named() {
     let (tree, workspace) = tree();
     let body = "    statement(one, two, three)\n".repeat(3_000);
     tree.write("long.py", format!("def small():\n    pass\n\ndef long():\n{body}\ndef last(): return 1\n"));
-    let shown = |symbol: &str| text(workspace.context(), json!({"path": "long.py", "symbol": symbol}));
+    let shown = |symbol: &str| text(&workspace, json!({"path": "long.py", "symbol": symbol}));
     let last_shown = |text: &str| -> u64 {
         let (_, rest) = text.split_once("[lines ").unwrap();
         let ranges = rest.split(" of ").next().unwrap();
@@ -228,13 +228,13 @@ fn outline_prefers_types_and_public_functions() {
     let response = read(&workspace, ReadRequest::new("many.py").outline(true));
     let names: Vec<&str> = response.outline.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["run", "Queue", "push"]);
-    let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
+    let shown = text(&workspace, json!({"path": "many.py", "outline": true}));
     assert!(shown.contains("181 less important definitions left out"), "{shown}");
     for kind in ["60 variable", "121 def"] {
         assert!(shown.contains(kind), "{kind}: {shown}");
     }
     // You can get the rest by line range.
-    let part = text(workspace.context(), json!({"path": "many.py:1-3", "outline": true}));
+    let part = text(&workspace, json!({"path": "many.py:1-3", "outline": true}));
     let expected = "1\tLIMIT_0: int = 10\n2\tLIMIT_1: int = 10\n3\tLIMIT_2: int = 10\n\n[definitions in lines 1 to 3 of \
                     many.py of 244 lines]\n";
     assert_eq!(part, expected);
@@ -247,7 +247,7 @@ fn definitions_of_one_name_in_one_scope_are_all_shown() {
         "os.c",
         "#ifdef A\nint wait_for(int a)\n{\n\treturn a;\n}\n#else\nint wait_for(int a)\n{\n\treturn 1;\n}\n#endif\n",
     );
-    let shown = text(workspace.context(), json!({"path": "os.c", "symbol": "wait_for"}));
+    let shown = text(&workspace, json!({"path": "os.c", "symbol": "wait_for"}));
     assert!(shown.contains("return a;") && shown.contains("return 1;"), "{shown}");
     assert!(shown.contains("lines 2 to 5, 7 to 10 of 11 lines"), "{shown}");
     assert!(shown.contains("`wait_for` is defined 2 times in one scope; all are shown"), "{shown}");
@@ -258,7 +258,7 @@ fn ranges_that_overlap_show_each_line_once() {
     let (_tree, workspace) = tree();
     for symbol in ["Queue::push, Queue::len", "Queue::len, Queue::push, Queue::len"] {
         let request = json!({"path": "src/queue.rs", "symbol": symbol, "context_lines": 2});
-        let shown = text(workspace.context(), request);
+        let shown = text(&workspace, request);
         assert_eq!(shown.matches("fn len").count(), 1, "{shown}");
         assert!(shown.contains("lines 13 to 24 of 31 lines"), "{shown}");
     }
@@ -279,11 +279,11 @@ fn comments_in_the_code_of_a_document_are_no_headings() {
 fn a_file_without_a_parser_is_read_by_line_and_says_so() {
     let (tree, workspace) = tree();
     tree.write("legacy.nim", "proc greet(name: string) =\n  echo name\n");
-    let shown = text(workspace.context(), json!({"path": "legacy.nim", "outline": true}));
+    let shown = text(&workspace, json!({"path": "legacy.nim", "outline": true}));
     assert!(shown.contains("proc greet") && shown.contains("read line by line, without a parser"), "{shown}");
-    let shown = text(workspace.context(), json!({"path": "legacy.nim", "symbol": "greet"}));
+    let shown = text(&workspace, json!({"path": "legacy.nim", "symbol": "greet"}));
     assert!(shown.contains("read line by line"), "{shown}");
-    let shown = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "MOST"}));
+    let shown = text(&workspace, json!({"path": "src/queue.rs", "symbol": "MOST"}));
     assert!(!shown.contains("read line by line"), "{shown}");
 }
 
@@ -293,14 +293,14 @@ fn ambiguous_symbol_is_refused_with_candidates() {
     let method =
         |of: &str| format!("impl {of} {{\n    fn push() {{\n{}    }}\n}}\n", "        a();\n".repeat(50));
     tree.write("src/long.rs", format!("{}{}", method("Queue"), method("Stack")));
-    let problem = |request| refusal(workspace.context(), "read_file", request);
+    let problem = |request| refusal(&workspace, "read_file", request);
     let ambiguous = problem(json!({"path": "src/long.rs", "symbol": "push"}));
     assert!(
         ambiguous.contains("2 definitions called `push`: fn in Queue (2-53), fn in Stack (56-107)"),
         "{ambiguous}"
     );
     // If the definitions are short, all of them are shown.
-    let both = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "push"}));
+    let both = text(&workspace, json!({"path": "src/queue.rs", "symbol": "push"}));
     let note = "`push` is defined 2 times: fn in Queue (15-18), fn in Stack (28-30); all are shown";
     assert!(both.contains(note) && both.contains("[lines 15 to 18, 28 to 30 of"), "{both}");
     let unknown = problem(json!({"path": "src/queue.rs", "symbol": "Queue::pusj"}));
@@ -340,7 +340,7 @@ fn a_qualified_symbol_means_the_nearest_definition() {
     };
     assert_eq!(lines("a.py", "A.f"), (4, 4, 0));
     assert_eq!(lines("a.py", "A.B.f"), (3, 3, 0));
-    let shown = text(workspace.context(), json!({"path": "a.py", "symbol": "A.f"}));
+    let shown = text(&workspace, json!({"path": "a.py", "symbol": "A.f"}));
     assert!(shown.contains("[`A.f` may also mean def in B (3-3)]"), "{shown}");
     for (symbol, line) in
         [("(*Queue).Push", 3), ("(*Queue).Push()", 3), ("(Stack).Push", 4), ("Stack[K].Push", 4)]
@@ -367,7 +367,7 @@ fn a_field_is_read_by_its_name() {
     assert_eq!(lines("A.name"), (5, 5, 0));
     // A method comes before a field of the same name.
     assert_eq!(lines("size"), (4, 4, 0));
-    let other = refusal(workspace.context(), "read_file", json!({"path": "A.java", "symbol": "B.name"}));
+    let other = refusal(&workspace, "read_file", json!({"path": "A.java", "symbol": "B.name"}));
     assert!(other.contains("no definition of `B.name`") && other.contains("`name`"), "{other}");
 }
 
@@ -381,11 +381,10 @@ fn a_missing_definition_says_how_the_file_was_read() {
         ("legacy.nim", "it was read line by line, without a parser, so definitions may be missing"),
         ("damaged.rs", "the parser found errors in it, so definitions may be missing"),
     ] {
-        let problem = refusal(workspace.context(), "read_file", json!({"path": path, "symbol": "absent"}));
+        let problem = refusal(&workspace, "read_file", json!({"path": path, "symbol": "absent"}));
         assert!(problem.contains(expected), "{path}: {problem}");
     }
-    let problem =
-        refusal(workspace.context(), "read_file", json!({"path": "src/queue.rs", "symbol": "absent"}));
+    let problem = refusal(&workspace, "read_file", json!({"path": "src/queue.rs", "symbol": "absent"}));
     assert!(!problem.contains("may be missing"), "{problem}");
 }
 
@@ -396,7 +395,7 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     tree.write("many.h", "#define A 1\n".repeat(300_000));
     tree.write("many.py", format!("class A:\n{}", "    def b(self): pass\n".repeat(200_000)));
     let began = std::time::Instant::now();
-    let problem = |request| refusal(workspace.context(), "read_file", request);
+    let problem = |request| refusal(&workspace, "read_file", request);
     let header = read(&workspace, ReadRequest::new("many.h").outline(true));
     assert_eq!((header.outline.len(), header.outline[7].end_line), (100_000, 8));
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forage_redact::Redactor;
-use forage_tools::Context;
+use forage_tools::Workspace;
 use serde_json::{Value, json};
 
 use crate::lookup::{code, fixture};
@@ -44,12 +44,12 @@ fn body() -> Vec<String> {
     lines
 }
 
-/// Copies a context, and turns off all redaction in the copy.
-fn open(context: &Context) -> Context {
-    let mut context = context.clone();
-    context.redactor = Arc::new(Redactor::off());
-    context.filter.redactor = Arc::new(Redactor::off());
-    context
+/// Copies a workspace, and turns off all redaction in the copy.
+fn open(workspace: &Workspace) -> Workspace {
+    let mut workspace = workspace.clone();
+    workspace.redactor = Arc::new(Redactor::off());
+    workspace.filter.redactor = Arc::new(Redactor::off());
+    workspace
 }
 
 /// Finds a visible part of a secret, if there is one.
@@ -115,17 +115,17 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
     for (name, text) in key_files(&body) {
         let tree = Tree::new();
         tree.write(name, &text);
-        let context = tree.context();
-        assert_hidden(name, &attack(&context, name), &body);
-        assert_eq!(leaking(&attack(&open(&context), name), &body), READERS, "{name}: the control");
+        let workspace = tree.workspace();
+        assert_hidden(name, &attack(&workspace, name), &body);
+        assert_eq!(leaking(&attack(&open(&workspace), name), &body), READERS, "{name}: the control");
 
         // We read each line separately, so that neither end of the block is visible.
         for line in 1..=text.lines().count() {
             let request = json!({"path": name, "start_line": line, "end_line": line});
-            let read = answer(&context, "read_file", request.clone());
+            let read = answer(&workspace, "read_file", request.clone());
             let everything = format!("{}{}", read.text, read.records().clone());
             assert_eq!(shown(&everything, &body), None, "line {line} of {name}: {everything}");
-            let raw = answer(&open(&context), "read_file", request);
+            let raw = answer(&open(&workspace), "read_file", request);
             let is_of_key = shown(&raw.text, &body).is_some();
             let is_told = read.records()["redacted_lines"] == json!([line]);
             assert!(is_told || !is_of_key, "line {line} of {name}: {everything}");
@@ -142,7 +142,7 @@ fn no_line_of_a_key_in_a_large_file_is_shown() {
     let filler = "a line of a log that says nothing\n";
     let before = ((8 << 20) - pem.len() / 2) / filler.len();
     tree.write("all.log", format!("{}{pem}{}", filler.repeat(before), filler.repeat(50_000)));
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (tool, request) in [
         ("grep_search", json!({"pattern": NEEDLE})),
         ("grep_search", json!({"pattern": NEEDLE, "context_lines": 10})),
@@ -150,13 +150,13 @@ fn no_line_of_a_key_in_a_large_file_is_shown() {
         ("Search", json!({"pattern": "neddle", "fuzzy": 1, "best_first": true})),
         ("keyword_search", json!({"query": "q", "search_terms": [NEEDLE]})),
     ] {
-        let everything = |context: &Context| {
-            let found = answer(context, tool, request.clone());
+        let everything = |workspace: &Workspace| {
+            let found = answer(workspace, tool, request.clone());
             assert!(found.found, "{tool} {request}: {}", found.text);
             format!("{}{}", found.text, found.records().clone())
         };
-        assert_eq!(shown(&everything(&context), &body), None, "{tool} {request}");
-        assert!(shown(&everything(&open(&context)), &body).is_some(), "{tool} {request}: the control");
+        assert_eq!(shown(&everything(&workspace), &body), None, "{tool} {request}");
+        assert!(shown(&everything(&open(&workspace)), &body).is_some(), "{tool} {request}: the control");
     }
 }
 
@@ -232,16 +232,16 @@ fn tokens_are_redacted_everywhere() {
     let token = token();
     let secrets = [token.clone()];
     for (what, tree, expected) in places(&token) {
-        let context = tree.context();
+        let workspace = tree.workspace();
         let mut paths = vec!["."];
         paths.extend(["a.txt", "a.yaml", "a.rs"].into_iter().filter(|name| tree.root().join(name).is_file()));
         let mut leaks = Vec::new();
         for path in &paths {
-            assert_hidden(what, &attack(&context, path), &secrets);
-            leaks.extend(leaking(&attack(&open(&context), path), &secrets));
+            assert_hidden(what, &attack(&workspace, path), &secrets);
+            leaks.extend(leaking(&attack(&open(&workspace), path), &secrets));
         }
         for tool in &expected {
-            let control = attack(&open(&context), ".");
+            let control = attack(&open(&workspace), ".");
             let answers: Vec<String> =
                 control.iter().filter(|one| one.tool == *tool).map(Seen::everything).collect();
             assert!(
@@ -264,15 +264,15 @@ fn a_lookup_shows_no_secret_of_a_collection() {
     let mut payload = code(&format!("src/{token}.rs"), &text);
     payload["notes"] = json!({"by": ["me", token]});
     let fixture = fixture(&[payload]);
-    let ask = |context: &Context| {
-        let found = answer(context, "keyword_lookup", json!({"query": NEEDLE}));
+    let ask = |workspace: &Workspace| {
+        let found = answer(workspace, "keyword_lookup", json!({"query": NEEDLE}));
         assert_eq!(found.records()["status"], "found");
         format!("{}{}", found.text, found.records().clone())
     };
     let secrets = [vec![token], body].concat();
-    let closed = ask(&fixture.context);
+    let closed = ask(&fixture.workspace);
     assert_eq!(shown(&closed, &secrets), None, "{closed}");
-    assert!(shown(&ask(&open(&fixture.context)), &secrets).is_some(), "the control");
+    assert!(shown(&ask(&open(&fixture.workspace)), &secrets).is_some(), "the control");
 }
 
 /// A model's explanation of a file is displayed, too, and the model may know a secret from elsewhere.
@@ -281,7 +281,7 @@ fn an_explanation_shows_no_secret() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE} {}\n", token()));
     let request = json!({"query": "q", "search_terms": [NEEDLE]});
-    let (found, sent) = ask_model(&tree.context(), request);
+    let (found, sent) = ask_model(&tree.workspace(), request);
     let found = found.unwrap();
     let everything = format!("{}{}{sent}", found.text, found.records().clone());
     assert_eq!(shown(&everything, &[token()]), None, "{everything}");
@@ -295,8 +295,8 @@ fn answer_counts_redacted_secrets() {
         "a.txt",
         format!("one\n{NEEDLE} {token} and {token}\nthree\n{NEEDLE} {token} {NEEDLE}\nfive\n"),
     );
-    let context = tree.context();
-    let read = answer(&context, "read_file", json!({"path": "a.txt"}));
+    let workspace = tree.workspace();
+    let read = answer(&workspace, "read_file", json!({"path": "a.txt"}));
     assert_eq!(read.records()["redacted"], json!({"github-token": 3}));
     assert_eq!(read.records()["redacted_lines"], json!([2, 4]));
     assert!(
@@ -312,22 +312,22 @@ fn answer_counts_redacted_secrets() {
     );
     assert_eq!(read.hidden.total(), 3);
     for tool in ["grep_search", "Search"] {
-        let found = answer(&context, tool, json!({"pattern": NEEDLE}));
+        let found = answer(&workspace, tool, json!({"pattern": NEEDLE}));
         assert_eq!(found.records()["redacted"], json!({"github-token": 3}), "{tool}");
         assert!(found.text.contains("so never write a mark back into it"), "{tool}: {}", found.text);
     }
     // Line numbers stay the same, and spans refer to the displayed text.
     let found =
-        answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 0})).records().clone();
+        answer(&workspace, "grep_search", json!({"pattern": NEEDLE, "context_lines": 0})).records().clone();
     let lines = found["files"][0]["lines"].as_array().unwrap();
     assert_eq!(lines.iter().map(|line| line["line_number"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 4]);
     let text = lines[1]["text"].as_str().unwrap();
     assert_eq!(text, "needle [redacted:github-token] needle");
     assert_eq!(lines[1]["spans"], json!([[0, 6], [text.len() - 6, text.len()]]));
     // For the positive control and for a file without secrets, nothing should be reported as hidden.
-    for plain in [answer(&open(&context), "read_file", json!({"path": "a.txt"})), {
+    for plain in [answer(&open(&workspace), "read_file", json!({"path": "a.txt"})), {
         tree.write("b.txt", "[redacted:github-token] stands in this file\n");
-        answer(&context, "read_file", json!({"path": "b.txt"}))
+        answer(&workspace, "read_file", json!({"path": "b.txt"}))
     }] {
         assert!(plain.records()["redacted"].is_null() && plain.records()["redacted_lines"].is_null());
         assert!(!plain.text.contains("hidden as"), "{}", plain.text);
@@ -336,10 +336,10 @@ fn answer_counts_redacted_secrets() {
 
 /// Collects all pages of an answer by following its cursors. A page is its text and its records, without the
 /// values that differ between runs.
-fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)> {
+fn pages(workspace: &Workspace, tool: &str, request: &Value) -> Vec<(String, Value)> {
     let (mut request, mut pages) = (request.clone(), Vec::new());
     loop {
-        let answer = match call(context, tool, request.clone()) {
+        let answer = match call(workspace, tool, request.clone()) {
             Ok(answer) => answer,
             Err(error) => panic!("{tool} {request}: {error}"),
         };
@@ -398,7 +398,7 @@ fn redaction_keeps_answers_without_secrets() {
             ("search_index", json!({"query": NEEDLE})),
             ("list_directory", json!({})),
         ];
-        let closed = tree.context();
+        let closed = tree.workspace();
         for (tool, request) in &requests {
             // An empty file has no such start line, so the request is rejected.
             if *tool == "read_file" && call(&closed, tool, request.clone()).is_err() {
@@ -421,11 +421,12 @@ fn pages_of_lines_with_secrets_are_those_of_the_file() {
         format!("{NEEDLE} {token}\n{pem}{NEEDLE}\npassword =\n  \"{}-{NEEDLE}\"\n", &token[4..]),
     );
     let secrets = [vec![token[4..].to_owned()], body].concat();
-    let context = tree.context();
+    let workspace = tree.workspace();
     for (tool, pattern) in [("grep_search", "[a-zA-Z]"), ("Search", "[a-zA-Z]"), ("Search", NEEDLE)] {
         for max_results in 1..4 {
             let request = json!({"pattern": pattern, "max_results": max_results});
-            let (with, without) = (pages(&context, tool, &request), pages(&open(&context), tool, &request));
+            let (with, without) =
+                (pages(&workspace, tool, &request), pages(&open(&workspace), tool, &request));
             let cursors = |pages: &[(String, Value)]| -> Vec<Value> {
                 pages.iter().map(|(_, records)| records["next_cursor"].clone()).collect()
             };
@@ -442,7 +443,7 @@ fn pages_of_lines_with_secrets_are_those_of_the_file() {
 fn a_name_that_is_hidden_is_told_to_open_nothing() {
     let (tree, token) = (Tree::new(), token());
     tree.write(format!("{token}/a.txt"), format!("{NEEDLE}\n"));
-    let found = answer(&tree.context(), "grep_search", json!({"pattern": NEEDLE}));
+    let found = answer(&tree.workspace(), "grep_search", json!({"pattern": NEEDLE}));
     assert_eq!(found.records()["files"][0]["path"], "[redacted:github-token]/a.txt");
     assert!(found.text.contains("a name with a mark can't be opened"), "{}", found.text);
 }
@@ -451,8 +452,8 @@ fn a_name_that_is_hidden_is_told_to_open_nothing() {
 #[test]
 fn error_messages_are_redacted() {
     let tree = Tree::new();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let message = format!("{} is not there", token());
-    assert_eq!(context.without_secrets(&message), "[redacted:github-token] is not there");
-    assert_eq!(open(&context).without_secrets(&message), message);
+    assert_eq!(workspace.without_secrets(&message), "[redacted:github-token] is not there");
+    assert_eq!(open(&workspace).without_secrets(&message), message);
 }

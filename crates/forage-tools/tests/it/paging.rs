@@ -29,11 +29,11 @@ fn matches(lines: &[Line]) -> Vec<Line> {
 
 /// Collects all pages of a request.
 fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut request = request.clone();
     let mut pages = Vec::new();
     loop {
-        let page = answer(&context, "grep_search", request.clone()).records().clone();
+        let page = answer(&workspace, "grep_search", request.clone()).records().clone();
         let next = page["next_cursor"].as_str().map(str::to_owned);
         pages.push(page);
         assert!(pages.len() < 500, "the pages don't end");
@@ -68,7 +68,7 @@ proptest! {
     fn pages_hold_every_match_once_and_in_order(files in files(), limit in 1..9u64, context in 0..4u64) {
         let tree = tree_of(&files);
         let request = json!({"pattern": "needle", "max_results": 10_000, "context_lines": context});
-        let whole = answer(&tree.context(), "grep_search", request.clone()).records().clone();
+        let whole = answer(&tree.workspace(), "grep_search", request.clone()).records().clone();
         let total = files.values().flat_map(|marks| marks.chars()).filter(|&mark| mark == 'm').count() as u64;
         prop_assert_eq!((whole["match_count"].as_u64(), &whole["truncated"]), (Some(total), &json!(false)));
         let mut request = request;
@@ -122,9 +122,9 @@ fn a_page_that_is_just_full_is_not_cut() {
         tree.write(format!("{i}.txt"), "needle\n".repeat(10));
     }
     let request = |limit: u64| json!({"pattern": "needle", "max_results": limit, "context_lines": 0});
-    let context = tree.context();
+    let workspace = tree.workspace();
     for limit in [50, 51, 10_000] {
-        let found = answer(&context, "grep_search", request(limit));
+        let found = answer(&workspace, "grep_search", request(limit));
         assert_eq!(found.records()["truncated"], false, "{limit}");
         assert_eq!(found.records()["next_cursor"], Value::Null, "{limit}");
         let counts = (
@@ -138,7 +138,7 @@ fn a_page_that_is_just_full_is_not_cut() {
     }
     // These limits are within a file, at the end of one, and at the last match of all.
     for limit in [1, 9, 10, 11, 20, 49] {
-        let found = answer(&context, "grep_search", request(limit));
+        let found = answer(&workspace, "grep_search", request(limit));
         assert_eq!(
             (&found.records()["truncated"], &found.records()["truncated_by"]),
             (&json!(true), &json!("max_results"))
@@ -163,17 +163,18 @@ fn a_page_without_room_is_cut_between_matches() {
         );
     }
     let all: Vec<String> = {
-        let whole = answer(&tree.context(), "grep_search", json!({"pattern": "needle", "max_results": 1000}));
+        let whole =
+            answer(&tree.workspace(), "grep_search", json!({"pattern": "needle", "max_results": 1000}));
         matches(&lines(&whole.records().clone())).iter().map(|line| format!("{line:?}")).collect()
     };
     assert_eq!(all.len(), 400);
     for (limit, bytes) in [(50, 1_000), (100, 3_000), (200, 3_000), (1_000, 8_000)] {
-        let mut context = tree.context();
-        context.text_bytes = bytes;
+        let mut workspace = tree.workspace();
+        workspace.limits.text_bytes = bytes;
         let mut request = json!({"pattern": "needle", "max_results": limit});
         let (mut shown, mut pages) = (0, 0);
         loop {
-            let page = answer(&context, "grep_search", request.clone());
+            let page = answer(&workspace, "grep_search", request.clone());
             let lines = page.text.lines().filter(|line| line.contains(": a needle")).count();
             assert!(lines > 0 && page.text.len() <= bytes, "{limit}, {bytes}: {}", page.text);
             // If we ask for more, we must never get less.
@@ -196,7 +197,7 @@ fn a_page_without_room_is_cut_between_matches() {
 fn context_comes_with_few_matches() {
     let tree = Tree::new();
     tree.write("a.txt", "needle\nother\nother\n".repeat(20));
-    let text = |request: Value| answer(&tree.context(), "grep_search", request).text;
+    let text = |request: Value| answer(&tree.workspace(), "grep_search", request).text;
     for (request, has_context) in [
         (json!({"pattern": "needle", "max_results": 10}), true),
         (json!({"pattern": "needle", "max_results": 11}), false),
@@ -215,14 +216,14 @@ fn a_cursor_survives_a_changed_tree() {
     for name in ["a", "b", "c"] {
         tree.write(format!("{name}.txt"), "needle\nneedle\n");
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     let request = json!({"pattern": "needle", "max_results": 3, "context_lines": 0});
-    let first = answer(&context, "grep_search", request.clone()).records().clone();
+    let first = answer(&workspace, "grep_search", request.clone()).records().clone();
     tree.write("b.txt", "other\n");
     tree.write("a.txt", "needle\n".repeat(9));
     let mut request = request;
     request["cursor"] = first["next_cursor"].clone();
-    let rest = answer(&context, "grep_search", request).records().clone();
+    let rest = answer(&workspace, "grep_search", request).records().clone();
     let paths: Vec<String> = lines(&rest).into_iter().map(|line| line.0).collect();
     assert_eq!(paths, ["c.txt", "c.txt"]);
     assert_eq!(rest["truncated"], false);
@@ -232,12 +233,12 @@ fn a_cursor_survives_a_changed_tree() {
 fn a_cursor_of_a_file_that_is_gone_is_refused() {
     let tree = Tree::new();
     ["a", "b"].iter().for_each(|name| drop(tree.write(format!("{name}.txt"), "needle\nneedle\n")));
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut request = json!({"pattern": "needle", "max_results": 3});
-    request["cursor"] = answer(&context, "grep_search", request.clone()).records()["next_cursor"].clone();
+    request["cursor"] = answer(&workspace, "grep_search", request.clone()).records()["next_cursor"].clone();
     assert_eq!(request["cursor"].as_str().unwrap().len(), 16);
     std::fs::remove_file(tree.root().join("b.txt")).unwrap();
-    let error = call(&context, "grep_search", request).unwrap_err().to_string();
+    let error = call(&workspace, "grep_search", request).unwrap_err().to_string();
     assert!(error.contains("the file where the page ended is gone"), "{error}");
 }
 
@@ -273,16 +274,16 @@ fn cursor_is_bound_to_all_query_arguments() {
     for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "First"]] {
         assert!(forage_fuzz::peers::git(tree.root()).args(arguments).status().unwrap().success());
     }
-    let context = tree.context();
+    let workspace = tree.workspace();
     let requests = [
         ("grep_search", json!({"pattern": "needle", "max_results": 3})),
         ("Search", json!({"pattern": "needle", "max_results": 3})),
         ("search_index", json!({"query": "needle", "limit": 3})),
     ];
     for (tool, mut request) in requests {
-        let first = answer(&context, tool, request.clone());
+        let first = answer(&workspace, tool, request.clone());
         request["cursor"] = first.records()["next_cursor"].clone();
-        assert!(answer(&context, tool, request.clone()).found, "{tool}: the control");
+        assert!(answer(&workspace, tool, request.clone()).found, "{tool}: the control");
         let schema = find(tool).unwrap().whole_schema();
         let mut changed = 0;
         for (name, property) in schema["properties"].as_object().unwrap() {
@@ -307,7 +308,7 @@ fn cursor_is_bound_to_all_query_arguments() {
             };
             let mut other = request.clone();
             other[name] = value;
-            let error = call(&context, tool, other).unwrap_err();
+            let error = call(&workspace, tool, other).unwrap_err();
             assert!(error.to_string().contains("belongs to another request"), "{tool} {name}: {error}");
             changed += 1;
         }
@@ -323,7 +324,7 @@ fn name_after_the_page_is_not_redacted() {
     tree.write("b-ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd.txt", "needle\n");
     for output in ["files", "counts"] {
         let page = answer(
-            &tree.context(),
+            &tree.workspace(),
             "grep_search",
             json!({"pattern": "needle", "max_results": 1, "output": output}),
         );

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forage_fuzz::peers::program;
-use forage_tools::Context;
+use forage_tools::Workspace;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
@@ -69,10 +69,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// the file, and others see the links.
 fn attack(requests: &[Value], tool: &str, with_model: bool) {
     let tree = tree();
-    attack_in(&tree, &tree.context(), requests, tool, with_model);
+    attack_in(&tree, &tree.workspace(), requests, tool, with_model);
 }
 
-fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, with_model: bool) {
+fn attack_in(tree: &Tree, workspace: &Workspace, requests: &[Value], tool: &str, with_model: bool) {
     let attacker = Attacker::on(&tree.root());
     let (mut calls, mut inside, mut turned_away) = (0u64, 0u64, 0u64);
     let swaps = || attacker.swaps.load(Ordering::Relaxed);
@@ -81,8 +81,8 @@ fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, wit
     while started.elapsed() < RACE || !seen_at_work && started.elapsed() < PATIENCE {
         for request in requests {
             let (result, sent) = match with_model {
-                true => ask_model(context, request.clone()),
-                false => (call(context, tool, request.clone()), String::new()),
+                true => ask_model(workspace, request.clone()),
+                false => (call(workspace, tool, request.clone()), String::new()),
             };
             let everything = match &result {
                 Ok(answer) => format!("{}\n{}\n{sent}", answer.text, answer.records().clone()),
@@ -149,8 +149,8 @@ fn search_with_external_engines_under_the_race() {
     let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});
     for engine in ["ugrep", "rg"] {
         let tree = tree();
-        let context = with_engine(tree.context(), &[&program(engine)]);
-        attack_in(&tree, &context, &["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
+        let workspace = with_engine(tree.workspace(), &[&program(engine)]);
+        attack_in(&tree, &workspace, &["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
     }
 }
 

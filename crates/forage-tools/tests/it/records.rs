@@ -85,12 +85,12 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
     tree.write(".hidden", "onlyhere\n");
     tree.link("a.txt", "link");
     tree.commit("First");
-    let mut context = tree.context();
-    context.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).context.lookup;
+    let mut workspace = tree.workspace();
+    workspace.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).workspace.lookup;
     let no_time = {
-        let mut context = context.clone();
-        context.timeout = std::time::Duration::ZERO;
-        context
+        let mut workspace = workspace.clone();
+        workspace.limits.timeout = std::time::Duration::ZERO;
+        workspace
     };
     let of_pattern = [
         json!({"pattern": "needle"}),
@@ -140,8 +140,8 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
         let schema = find(tool.name()).unwrap().output_schema();
         assert_eq!((&schema["type"], schema.get("required")), (&json!("object"), None), "{}", tool.name());
         for request in requests(tool.name()) {
-            for context in [&context, &no_time] {
-                let record = match call(context, tool.name(), request.clone()) {
+            for workspace in [&workspace, &no_time] {
+                let record = match call(workspace, tool.name(), request.clone()) {
                     Ok(answer) => answer.records().clone(),
                     Err(error) => json!({"type": "error", "error": error.to_string()}),
                 };
@@ -164,15 +164,15 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
 fn dropped_context_is_not_a_cut() {
     let tree = Tree::new();
     tree.write("a.txt", "before\nneedle\nafter\nfar\nfar\n".repeat(16));
-    let mut context = tree.context();
+    let mut workspace = tree.workspace();
     for (tool, request) in [
         ("grep_search", json!({ "pattern": "needle", "context_lines": 1 })),
         ("Search", json!({ "pattern": "needle", "context": 1 })),
     ] {
         let mut seen = [0; 3];
         for bytes in (150..3_000).step_by(50) {
-            context.text_bytes = bytes;
-            let found = answer(&context, tool, request.clone());
+            workspace.limits.text_bytes = bytes;
+            let found = answer(&workspace, tool, request.clone());
             let hides = found.text.lines().filter(|line| line.ends_with("needle")).count() < 16;
             assert_eq!(found.head.text_cut, hides, "{tool} in {bytes} bytes: {}", found.text);
             seen[usize::from(hides) + usize::from(found.records()["text_cut"] == true)] += 1;
@@ -188,7 +188,7 @@ fn shown_files_keep_the_order_of_the_answer() {
     let tree = Tree::new();
     tree.write("a.txt", "a needle among many other words that say nothing\n".repeat(9));
     tree.write("z/needle.txt", "needle\n");
-    let found = answer(&tree.context(), "search_index", json!({ "query": "needle" }));
+    let found = answer(&tree.workspace(), "search_index", json!({ "query": "needle" }));
     let ranked = found.records()["files"].as_array().unwrap().iter().map(|file| file["path"].clone());
     let ranked: Vec<Value> = ranked.collect();
     let shown: Vec<Value> = found.head.shown.iter().map(|file| json!(file.path)).collect();

@@ -26,7 +26,7 @@ fn tree() -> Tree {
 }
 
 fn search(tree: &Tree, request: Value) -> Value {
-    answer(&tree.context(), "Search", request).records().clone()
+    answer(&tree.workspace(), "Search", request).records().clone()
 }
 
 /// Path, line number, true for a match, text.
@@ -50,7 +50,7 @@ fn places(records: &Value) -> Vec<(String, u64)> {
 fn fr_ls_01_the_name_and_its_aliases() {
     for name in ["Search", "search", "rg", "ripgrep", "ugrep", "ug"] {
         assert_eq!(find(name).unwrap().name(), "Search", "{name}");
-        assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records()["count"], 2);
+        assert_eq!(answer(&tree().workspace(), name, json!({"pattern": "backoff"})).records()["count"], 2);
     }
     // By default, the tool is not advertised. Its aliases never are.
     let names = |choice: &ToolSelection| {
@@ -149,7 +149,7 @@ fn fr_ls_02_defaults_and_clamps() {
     // Zero edits mean an exact search, however the request says it.
     assert_eq!(search(&tree, json!({"pattern": "nedle", "fuzzy": 0}))["count"], 0);
     assert!(
-        refusal(&tree.context(), "Search", json!({"pattern": "x", "nonsense_type": 1}))
+        refusal(&tree.workspace(), "Search", json!({"pattern": "x", "nonsense_type": 1}))
             .contains("`pattern` (string, required)")
     );
 }
@@ -249,12 +249,12 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     for i in 0..3_000 {
         tree.write(format!("{i:04}.txt"), if i % 1_000 == 0 { "needle\n" } else { "other\n" });
     }
-    let mut context = tree.context();
-    context.threads = 1;
+    let mut workspace = tree.workspace();
+    workspace.limits.threads = 1;
     let (mut visited, mut seen) = (Vec::new(), Vec::new());
-    let progress = std::sync::Arc::clone(&context.progress.visited);
-    let ended = each(&context, SearchRequest::new("needle"), |records| {
-        visited.push(progress.load(Ordering::Relaxed));
+    let call = workspace.start_call();
+    let ended = each(&call, SearchRequest::new("needle"), |records| {
+        visited.push(call.progress.visited.load(Ordering::Relaxed));
         seen.extend(records.iter().map(|record| json!(record)));
         ControlFlow::Continue(())
     })
@@ -273,16 +273,16 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     for i in 0..3_000 {
         tree.write(format!("{i:04}.txt"), "needle\n");
     }
-    let mut context = tree.context();
-    context.threads = 1;
-    let mut written = 0;
-    each(&context, SearchRequest::new("needle"), |_| {
+    let mut workspace = tree.workspace();
+    workspace.limits.threads = 1;
+    let (call, mut written) = (workspace.start_call(), 0);
+    each(&call, SearchRequest::new("needle"), |_| {
         written += 1;
         ControlFlow::Break(())
     })
     .unwrap();
     assert_eq!(written, 1);
-    assert!(context.progress.visited.load(Ordering::Relaxed) < 500);
+    assert!(call.progress.visited.load(Ordering::Relaxed) < 500);
 }
 
 /// IT-LS-FZ-01.
@@ -311,9 +311,9 @@ fn it_ls_fz_01_approximate_matches() {
     assert_eq!(record["data"]["submatches"], json!([{"start": 0, "end": 11, "distance": 1}]));
     assert!(best["content"].as_str().unwrap().contains("a.txt:3:retri_count  [1 edit]\n"), "{best}");
     // We reject a pattern that is similar to nearly everything.
-    let error = refusal(&tree.context(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
+    let error = refusal(&tree.workspace(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
     assert!(error.contains('3'), "{error}");
-    let error = refusal(&tree.context(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1}));
+    let error = refusal(&tree.workspace(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1}));
     assert!(error.contains("shortest text"), "{error}");
 }
 
@@ -369,16 +369,16 @@ fn best_first_at_a_deadline_claims_nothing() {
     let request = json!({
         "pattern": "abcdefabcdefabcdefabcdef", "fuzzy": 4, "word_regexp": true, "best_first": true, "max_results": 2
     });
-    let mut context = tree.context();
-    context.threads = 1;
+    let mut workspace = tree.workspace();
+    workspace.limits.threads = 1;
     // This is enough time to compile the pattern, however busy the machine is, but far less than the search
     // takes.
     let (mut short, mut long) = (request.clone(), request);
     long["path"] = json!("c.txt");
     let began = std::time::Instant::now();
-    answer(&context, "Search", long);
+    answer(&workspace, "Search", long);
     short["timeout_ms"] = json!((2 * began.elapsed().as_millis() as u64).max(200));
-    let cut = answer(&context, "Search", short);
+    let cut = answer(&workspace, "Search", short);
     assert!(cut.partial(), "{}", cut.text);
     let (timed_out, by) = (&cut.records()["timed_out"], &cut.records()["truncated_by"]);
     assert_eq!((timed_out, by), (&json!(true), &json!("timeout")), "{}", cut.text);
@@ -416,13 +416,14 @@ fn everything_is_everything_however_large_a_file_is() {
     for context_lines in [0, 1] {
         let mut lines = 0;
         let request = SearchRequest::new("needle").context(context_lines);
-        let mut context = tree.context();
-        context.search.timeout = std::time::Duration::from_secs(300);
-        let ended = each(&context, request, |records| {
-            lines += records.iter().filter(|record| record.kind == "match").count();
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+        let mut workspace = tree.workspace();
+        workspace.search.timeout = std::time::Duration::from_secs(300);
+        let ended = workspace
+            .search_each(request, |records| {
+                lines += records.iter().filter(|record| record.kind == "match").count();
+                ControlFlow::Continue(())
+            })
+            .unwrap();
         assert_eq!((lines, ended.response.count), (60_001, 60_001));
         // The search continued within the file, so it may have read neighbouring files twice.
         assert!(ended.response.files_searched >= 2 && ended.truncated_by.is_none());
@@ -438,8 +439,8 @@ fn a_cursor_fits_one_root() {
         ("grep_search", json!({"pattern": "retry", "max_results": 1})),
     ] {
         let mut next = request.clone();
-        next["cursor"] = answer(&one.context(), tool, request).records()["next_cursor"].clone();
-        assert!(refusal(&other.context(), tool, next).contains("another request"), "{tool}");
+        next["cursor"] = answer(&one.workspace(), tool, request).records()["next_cursor"].clone();
+        assert!(refusal(&other.workspace(), tool, next).contains("another request"), "{tool}");
     }
 }
 
@@ -449,8 +450,8 @@ fn a_page_of_context_alone_is_found() {
     let tree = Tree::new();
     tree.write("a.txt", "needle\nafter\n");
     let mut request = json!({"pattern": "needle", "max_results": 1, "context": 1});
-    let first = answer(&tree.context(), "Search", request.clone());
+    let first = answer(&tree.workspace(), "Search", request.clone());
     request["cursor"] = first.records()["next_cursor"].clone();
-    let second = answer(&tree.context(), "Search", request);
+    let second = answer(&tree.workspace(), "Search", request);
     assert_eq!((second.found, &second.records()["count"]), (true, &json!(1)), "{}", second.text);
 }

@@ -95,7 +95,7 @@ fn secrets_are_closed_to_every_tool() {
         ["notes.txt", "absolute.txt", "chain.txt", "harmless/known", "more/id_rsa"].map(str::to_owned),
     );
     paths.extend([format!("{root}/.env"), "./keys/../.env".to_owned(), "\"\\x2eenv\"".to_owned()]);
-    let (closed, open) = (tree.context(), tree.context_with(SecretPolicy::off()));
+    let (closed, open) = (tree.workspace(), tree.workspace_with(SecretPolicy::off()));
     for path in &paths {
         // Positive control: without the policy, the same calls show the file.
         let tools = leaking(&open, path);
@@ -128,9 +128,9 @@ fn the_user_opens_a_file_by_name() {
     let tree = Tree::new();
     tree.write("tests/ca.pem", secret_text());
     tree.write("web/ca.pem", secret_text());
-    let context = tree.context_with(SecretPolicy::standard(&["tests/ca.pem".to_owned()]));
-    assert!(answer(&context, "read_file", json!({"path": "tests/ca.pem"})).text.contains(CANARY));
-    assert!(refusal(&context, "read_file", json!({"path": "web/ca.pem"})).contains("secrets file"));
+    let workspace = tree.workspace_with(SecretPolicy::standard(&["tests/ca.pem".to_owned()]));
+    assert!(answer(&workspace, "read_file", json!({"path": "tests/ca.pem"})).text.contains(CANARY));
+    assert!(refusal(&workspace, "read_file", json!({"path": "web/ca.pem"})).contains("secrets file"));
     fs::rename(tree.root().join("web/ca.pem"), tree.root().join("web/ca.txt")).unwrap();
-    assert!(answer(&context, "read_file", json!({"path": "web/ca.txt"})).text.contains(CANARY));
+    assert!(answer(&workspace, "read_file", json!({"path": "web/ca.txt"})).text.contains(CANARY));
 }

@@ -60,12 +60,12 @@ fn similar_code_is_found_by_symbol_lines_and_text() {
     let expected = ("src/upload.rs".to_owned(), 4, 18, "Uploader > push".to_owned());
     for like in ["src/client.rs#send", "src/client.rs#Client::send", "src/client.rs:3-16", "src/client.rs:8"]
     {
-        let answer = answer(&tree.context(), "search_index", json!({"like": like}));
+        let answer = answer(&tree.workspace(), "search_index", json!({"like": like}));
         let records = answer.records().clone();
         assert_eq!(found(&records), std::slice::from_ref(&expected), "{like}: {}", answer.text);
         assert_eq!(records["files_searched"], 3, "{like}");
     }
-    let answer = answer(&tree.context(), "search_index", json!({"like": SEND}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": SEND}));
     let records = answer.records().clone();
     assert_eq!(found(&records)[0].0, "src/client.rs", "{}", answer.text);
     assert_eq!(records["similar"][0]["equal_lines"], records["similar"][0]["given_lines"]);
@@ -75,17 +75,17 @@ fn similar_code_is_found_by_symbol_lines_and_text() {
 #[test]
 fn an_answer_names_what_both_share_and_has_the_code() {
     let tree = tree();
-    let context = tree.context();
-    let whole = answer(&context, "search_index", json!({"like": "src/client.rs#send"}));
+    let workspace = tree.workspace();
+    let whole = answer(&workspace, "search_index", json!({"like": "src/client.rs#send"}));
     let head = "1 definition similar to `src/client.rs#send`, of 3 files compared, the most similar first.\n\
                 @@ src/upload.rs 4-18 fn Uploader > push: 11 of 11 lines alike, 6 equal; both have ";
     assert!(whole.text.starts_with(head), "{}", whole.text);
     assert!(whole.text.contains("\n    pub fn push(&self, parcel: &Request)"), "{}", whole.text);
     assert!(whole.text.contains("\n        Err(Failure::Exhausted)\n    }\n@@ end\n"), "{}", whole.text);
-    let short = answer(&context, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 60}));
+    let short = answer(&workspace, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 60}));
     assert!(short.text.contains("@@ only lines 5-"), "{}", short.text);
     assert_eq!(short.records()["similar"][0]["code"]["cut"]["end_line"], 18);
-    let paths = answer(&context, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
+    let paths = answer(&workspace, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
     assert!(!paths.text.contains("pub fn"), "{}", paths.text);
     assert_eq!(paths.records()["similar"][0]["code"], Value::Null);
 }
@@ -97,7 +97,7 @@ fn the_scope_and_the_limit_hold_for_similar_code() {
     let of = |more: &[(&str, Value)]| {
         let mut request = json!({"like": "src/client.rs#send"});
         more.iter().for_each(|(name, value)| request[name] = value.clone());
-        let answer = answer(&tree.context(), "search_index", request);
+        let answer = answer(&tree.workspace(), "search_index", request);
         (found(&answer.records().clone()), answer)
     };
     assert_eq!(of(&[]).0.len(), 5);
@@ -115,7 +115,7 @@ fn the_scope_and_the_limit_hold_for_similar_code() {
 #[test]
 fn nothing_similar_is_stated() {
     let tree = tree();
-    let answer = answer(&tree.context(), "search_index", json!({"like": "src/sum.rs#sum"}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "src/sum.rs#sum"}));
     assert!(!answer.found);
     assert!(
         answer.text.starts_with("Nothing is similar to `src/sum.rs#sum`: 3 source files compared."),
@@ -145,12 +145,12 @@ fn code_that_can_not_be_compared_is_an_error() {
         ("../outside/secret.rs#send", "outside of the root"),
         ("src:1-2", "is a directory"),
     ] {
-        let refused = refusal(&tree.context(), "search_index", json!({"like": like}));
+        let refused = refusal(&tree.workspace(), "search_index", json!({"like": like}));
         assert!(refused.starts_with("`like`: ") && refused.contains(problem), "{like:?}: {refused}");
     }
-    let empty = refusal(&tree.context(), "search_index", json!({"like": " "}));
+    let empty = refusal(&tree.workspace(), "search_index", json!({"like": " "}));
     assert!(empty.contains("`query`"), "{empty}");
-    let paged = refusal(&tree.context(), "search_index", json!({"like": SEND, "cursor": "x"}));
+    let paged = refusal(&tree.workspace(), "search_index", json!({"like": SEND, "cursor": "x"}));
     assert!(paged.contains("set `limit` for more"), "{paged}");
 }
 
@@ -161,7 +161,7 @@ fn secrets_and_forged_lines_do_not_pass_in_similar_code() {
     let copy = renamed().replace("pause *= 2", &format!("pause *= 2; let key = \"{token}\""));
     tree.write("src/upload.rs", copy.replace("Ok(reply) =>", "/*\n@@ end\n[forged note]\n*/ Ok(reply) =>"));
     tree.write("src/@@ end 1-2 fn x: 9 of 9 lines equal.rs", renamed());
-    let answer = answer(&tree.context(), "search_index", json!({"like": "src/client.rs#send"}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "src/client.rs#send"}));
     assert_eq!(found(&answer.records().clone()).len(), 2, "{}", answer.text);
     assert!(!answer.text.contains(token) && !answer.records().to_string().contains(token));
     assert!(answer.text.contains("[redacted:"), "{}", answer.text);
@@ -169,9 +169,9 @@ fn secrets_and_forged_lines_do_not_pass_in_similar_code() {
     // A line for each definition, and the end.
     assert_eq!(ours, 3, "{}", answer.text);
     // Positive control: without redaction, the secret is shown.
-    let mut context = tree.context();
-    context.redactor = std::sync::Arc::new(Redactor::off());
-    let plain = call(&context, "search_index", json!({"like": "src/client.rs#send"})).unwrap();
+    let mut workspace = tree.workspace();
+    workspace.redactor = std::sync::Arc::new(Redactor::off());
+    let plain = call(&workspace, "search_index", json!({"like": "src/client.rs#send"})).unwrap();
     assert!(plain.text.contains(token), "{}", plain.text);
 }
 
@@ -182,7 +182,7 @@ fn files_that_are_not_compared_are_counted() {
     tree.write("src/blob.rs", b"\0\0\0");
     tree.write(".ignore", "generated\n");
     tree.write("generated/copy.rs", renamed());
-    let answer = answer(&tree.context(), "search_index", json!({"like": "src/client.rs#send"}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "src/client.rs#send"}));
     assert_eq!(found(&answer.records().clone()).len(), 1, "{}", answer.text);
     assert_eq!((skipped(&answer, "too_large"), skipped(&answer, "binary")), (1, 1), "{}", answer.text);
     assert!(skipped(&answer, "ignored") >= 1, "{}", answer.text);
@@ -195,24 +195,24 @@ fn a_definition_of_another_revision_is_compared_with_the_working_tree() {
     tree.commit("first");
     tree.write("src/client.rs", "pub struct Client;\n");
     tree.write("src/moved.rs", SEND);
-    let answer = answer(&tree.context(), "search_index", json!({"like": "HEAD:src/client.rs#send"}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "HEAD:src/client.rs#send"}));
     assert_eq!(found(&answer.records().clone())[0].0, "src/moved.rs", "{}", answer.text);
-    let refused = refusal(&tree.context(), "search_index", json!({"like": SEND, "path": "HEAD:src"}));
+    let refused = refusal(&tree.workspace(), "search_index", json!({"like": SEND, "path": "HEAD:src"}));
     assert!(refused.contains("only the working tree is ranked"), "{refused}");
 }
 
 #[test]
 fn comparison_ends_at_the_deadline() {
     let tree = tree();
-    let mut context = tree.context();
-    context.timeout = Duration::ZERO;
-    let answer = answer(&context, "search_index", json!({"like": SEND}));
+    let mut workspace = tree.workspace();
+    workspace.limits.timeout = Duration::ZERO;
+    let answer = answer(&workspace, "search_index", json!({"like": SEND}));
     assert!(answer.partial(), "{}", answer.text);
     assert!(answer.text.contains("compared with only "), "{}", answer.text);
-    let mut context = tree.context();
-    context.stop = Stop::never();
-    context.stop.cancel();
-    assert!(call(&context, "search_index", json!({"like": SEND})).is_err());
+    let mut workspace = tree.workspace();
+    workspace.stop = Stop::never();
+    workspace.stop.cancel();
+    assert!(call(&workspace, "search_index", json!({"like": SEND})).is_err());
 }
 
 /// Neither a limit nor the number of compared files may make copies look fewer.
@@ -220,15 +220,15 @@ fn comparison_ends_at_the_deadline() {
 fn similar_definitions_that_are_not_shown_are_counted() {
     let tree = tree();
     (0..70).for_each(|number| drop(tree.write(format!("copies/{number}.rs"), renamed())));
-    let context = tree.context();
-    let few = answer(&context, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
+    let workspace = tree.workspace();
+    let few = answer(&workspace, "search_index", json!({"like": "src/client.rs#send", "code_tokens": 0}));
     // The file of the given code is one of the 60 that are compared.
     let head = "5 of 59 definitions similar to `src/client.rs#send`, of 73 files compared";
     assert!(few.text.starts_with(head), "{}", few.text);
     let warning = "12 more files may have definitions that are as similar; narrow `path`";
     assert!(few.text.contains(warning), "{}", few.text);
     let all = json!({"like": "src/client.rs#send", "code_tokens": 0, "limit": 100});
-    let all = answer(&context, "search_index", all);
+    let all = answer(&workspace, "search_index", all);
     assert!(all.text.starts_with("71 definitions similar to `src/client.rs#send`"), "{}", all.text);
     assert!(!all.text.contains("more files"), "{}", all.text);
     assert_eq!(all.records()["similar_count"], 71);
@@ -241,7 +241,7 @@ fn a_script_without_an_extension_is_compared() {
     tree.write("src/total.py", text);
     tree.write("bin/total", format!("#!/usr/bin/env python3\n\n{text}"));
     tree.write("bin/other", text);
-    let answer = answer(&tree.context(), "search_index", json!({"like": "src/total.py#total"}));
+    let answer = answer(&tree.workspace(), "search_index", json!({"like": "src/total.py#total"}));
     let found = found(&answer.records().clone());
     assert_eq!(found, [("bin/total".to_owned(), 3, 7, "total".to_owned())], "{}", answer.text);
 }
@@ -249,11 +249,11 @@ fn a_script_without_an_extension_is_compared() {
 #[test]
 fn a_line_of_code_is_code() {
     let tree = tree();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let line = "fn sum(all: &[u64]) -> u64 { let mut sum = 0; for one in all { sum += one; } sum }";
-    let answer = answer(&context, "search_index", json!({"like": line, "languages": ["rust"]}));
+    let answer = answer(&workspace, "search_index", json!({"like": line, "languages": ["rust"]}));
     assert_eq!(found(&answer.records().clone())[0].0, "src/sum.rs", "{}", answer.text);
-    let refused = |like: &str| refusal(&context, "search_index", json!({"like": like}));
+    let refused = |like: &str| refusal(&workspace, "search_index", json!({"like": like}));
     assert!(refused("src/none.rs#sum").contains("src/none.rs#sum does not exist"));
     assert!(refused(" ").starts_with("`like`: it is empty"), "{}", refused(" "));
     assert!(refused("src/client.rs:999").contains("no definition contains this line"));

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use forage_base::Hint;
 use forage_tools::registry::{TOOLS, find};
-use forage_tools::{Context, Phrasing, Plain, ToolError, ToolNames};
+use forage_tools::{Phrasing, Plain, ToolError, ToolNames, Workspace};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -46,57 +46,57 @@ impl Page {
     }
 
     /// Adds answers to requests, each with a heading.
-    fn states<const N: usize>(&mut self, context: &Context, states: [(&str, Value); N]) {
+    fn states<const N: usize>(&mut self, workspace: &Workspace, states: [(&str, Value); N]) {
         for (what, request) in states {
-            self.state(what, context, request);
+            self.state(what, workspace, request);
         }
     }
 
     /// Adds one answer. Returns its cursor if it can be continued.
-    fn state(&mut self, what: &str, context: &Context, request: Value) -> Value {
-        self.take(what, context, request, |_| true, false)
+    fn state(&mut self, what: &str, workspace: &Workspace, request: Value) -> Value {
+        self.take(what, workspace, request, |_| true, false)
     }
 
     /// Adds one answer with its records.
-    fn records(&mut self, what: &str, context: &Context, request: Value) {
-        self.take(what, context, request, |_| true, true);
+    fn records(&mut self, what: &str, workspace: &Workspace, request: Value) {
+        self.take(what, workspace, request, |_| true, true);
     }
 
     /// Adds one answer that has its own time limit, which a busy machine may exceed. We repeat the request
     /// until `is_it` accepts the answer.
-    fn in_time(&mut self, what: &str, context: &Context, request: Value, is_it: impl Fn(&str) -> bool) {
-        self.take(what, context, request, is_it, false);
+    fn in_time(&mut self, what: &str, workspace: &Workspace, request: Value, is_it: impl Fn(&str) -> bool) {
+        self.take(what, workspace, request, is_it, false);
     }
 
     fn take(
         &mut self,
         what: &str,
-        context: &Context,
+        workspace: &Workspace,
         request: Value,
         is_it: impl Fn(&str) -> bool,
         with_records: bool,
     ) -> Value {
         let _ = writeln!(self.text, "## {what}\n{}\n", shortened(&request));
-        let mut result = call(context, self.tool, request.clone());
+        let mut result = call(workspace, self.tool, request.clone());
         for _ in 0..50 {
             if is_it(&reported(&result)) {
                 break;
             }
-            result = call(context, self.tool, request.clone());
+            result = call(workspace, self.tool, request.clone());
         }
         self.seen.add(self.tool, &result);
         if !is_of_json(&result) {
-            let marked = with(context, |context| {
-                context.names = Arc::new(ToolNames::clone(&context.names).with_phrasing(&Marked))
+            let marked = with(workspace, |workspace| {
+                workspace.names = Arc::new(ToolNames::clone(&workspace.names).with_phrasing(&Marked))
             });
             let text = told_to_reader(self.tool, &marked, &call(&marked, self.tool, request.clone()));
             assert_eq!(bare_names(&text), [""; 0], "{what} {request}: {text}");
         }
-        let root = context.roots.main().path();
-        let mut text = told_to_reader(self.tool, context, &result);
+        let root = workspace.roots.main().path();
+        let mut text = told_to_reader(self.tool, workspace, &result);
         if let Err(error) = &result
             && let Ok(tool) = find(self.tool)
-            && let Some(corrected) = tool.corrected(context, request, error)
+            && let Some(corrected) = tool.corrected(&workspace.start_call(), request, error)
         {
             let _ = write!(text, "\ncorrected: {corrected}");
         }
@@ -158,10 +158,14 @@ fn reported(result: &Result<forage_tools::Answer, ToolError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |answer| answer.text.clone())
 }
 
-fn told_to_reader(tool: &str, context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
+fn told_to_reader(
+    tool: &str,
+    workspace: &Workspace,
+    result: &Result<forage_tools::Answer, ToolError>,
+) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", code(error), error.message(tool, &context.names)),
+        Err(error) => format!("ERROR ({}): {}", code(error), error.message(tool, &workspace.names)),
     }
 }
 
@@ -252,12 +256,12 @@ fn steady(mut records: Value) -> Value {
     records
 }
 
-/// Creates a context whose calls are cancelled before they begin.
-fn cancelled(context: &Context) -> Context {
-    let mut context = context.clone();
-    context.stop = forage_base::Stop::never();
-    context.stop.cancel();
-    context
+/// Creates a workspace whose calls are cancelled before they begin.
+fn cancelled(workspace: &Workspace) -> Workspace {
+    let mut workspace = workspace.clone();
+    workspace.stop = forage_base::Stop::never();
+    workspace.stop.cancel();
+    workspace
 }
 
 /// Indexes that cancel the call when it asks for the index of a root, and have none.
@@ -278,41 +282,43 @@ impl forage_tools::Indexes for CancelsWhenAsked {
     }
 }
 
-/// Creates a context whose calls are cancelled after they have begun.
-fn cancelled_later(context: &Context) -> Context {
-    with(context, |context| {
-        context.stop = forage_base::Stop::never();
-        context.indexes = Some(Arc::new(CancelsWhenAsked(context.stop.clone())));
+/// Creates a workspace whose calls are cancelled after they have begun.
+fn cancelled_later(workspace: &Workspace) -> Workspace {
+    with(workspace, |workspace| {
+        workspace.stop = forage_base::Stop::never();
+        workspace.indexes = Some(Arc::new(CancelsWhenAsked(workspace.stop.clone())));
     })
 }
 
-/// Creates a tree and a pattern. On any machine, this search should take longer than the context's time
+/// Creates a tree and a pattern. On any machine, this search should take longer than the workspace's time
 /// limit.
-fn slow() -> (crate::support::Tree, Context, String) {
+fn slow() -> (crate::support::Tree, Workspace, String) {
     let tree = crate::support::Tree::new();
     tree.write("a.txt", vec![b'a'; 7 << 20]);
-    let context = with(&tree.context(), |context| context.timeout = std::time::Duration::from_millis(1_000));
-    (tree, context, format!("(?i){}b?c", "a".repeat(16_000)))
+    let workspace = with(&tree.workspace(), |workspace| {
+        workspace.limits.timeout = std::time::Duration::from_millis(1_000)
+    });
+    (tree, workspace, format!("(?i){}b?c", "a".repeat(16_000)))
 }
 
-/// Copies a context and changes the copy.
-fn with(context: &Context, change: impl FnOnce(&mut Context)) -> Context {
-    let mut context = context.clone();
-    change(&mut context);
-    context
+/// Copies a workspace and changes the copy.
+fn with(workspace: &Workspace, change: impl FnOnce(&mut Workspace)) -> Workspace {
+    let mut workspace = workspace.clone();
+    change(&mut workspace);
+    workspace
 }
 
-/// Creates a context that excludes a glob, as a configuration would do.
-fn excluding(context: &Context, glob: &str) -> Context {
+/// Creates a workspace that excludes a glob, as a configuration would do.
+fn excluding(workspace: &Workspace, glob: &str) -> Workspace {
     let globs = forage_fs::Globs::new(&[glob]).unwrap().labelled("search.exclude of the configuration");
-    with(context, |context| context.excludes = Some(globs))
+    with(workspace, |workspace| workspace.excludes = Some(globs))
 }
 
-/// Creates a context with a second root.
-fn with_another_root(context: &Context, other: &crate::support::Tree) -> Context {
-    with(context, |context| {
-        let all = [&*context, &other.context()].map(|context| Arc::clone(context.roots.main()));
-        context.roots = forage_fs::Roots::new(all.to_vec(), forage_fs::RelPath::root()).unwrap();
+/// Creates a workspace with a second root.
+fn with_another_root(workspace: &Workspace, other: &crate::support::Tree) -> Workspace {
+    with(workspace, |workspace| {
+        let all = [&*workspace, &other.workspace()].map(|workspace| Arc::clone(workspace.roots.main()));
+        workspace.roots = forage_fs::Roots::new(all.to_vec(), forage_fs::RelPath::root()).unwrap();
     })
 }
 

@@ -10,16 +10,16 @@ use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
-use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
+use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace};
 use serde_json::{Value, json};
 
 /// Makes `Search` use these programs, in this order of preference.
-pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
-    let roots = [context.roots.main().path()];
+pub(crate) fn with_engine(mut workspace: Workspace, programs: &[&Path]) -> Workspace {
+    let roots = [workspace.roots.main().path()];
     let programs =
         programs.iter().map(|path| Program::resolve(path, &[], &roots).unwrap()).collect::<Vec<_>>();
-    context.search.engine = EngineSetting::External { programs, missing: Vec::new() };
-    context
+    workspace.search.engine = EngineSetting::External { programs, missing: Vec::new() };
+    workspace
 }
 
 /// The text that all searches look for.
@@ -96,12 +96,12 @@ impl Tree {
         }
     }
 
-    pub(crate) fn context(&self) -> Context {
-        self.context_with(SecretPolicy::standard(&[]))
+    pub(crate) fn workspace(&self) -> Workspace {
+        self.workspace_with(SecretPolicy::standard(&[]))
     }
 
-    pub(crate) fn context_with(&self, secrets: SecretPolicy) -> Context {
-        context_at(&self.root(), secrets)
+    pub(crate) fn workspace_with(&self, secrets: SecretPolicy) -> Workspace {
+        workspace_at(&self.root(), secrets)
     }
 }
 
@@ -110,36 +110,38 @@ pub(crate) fn secret_text() -> String {
     format!("first\n{NEEDLE} {CANARY}\nlast\n")
 }
 
-/// Creates a context whose `keyword_search` needs no model.
-pub(crate) fn context_at(root: &Path, secrets: SecretPolicy) -> Context {
+/// Opens a workspace whose `keyword_search` needs no model.
+pub(crate) fn workspace_at(root: &Path, secrets: SecretPolicy) -> Workspace {
     let root = Root::open(root, &RootPolicy::default(), secrets).unwrap();
-    let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-    context.filter.mode = FilterMode::Lexical;
+    let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+    workspace.filter.mode = FilterMode::Lexical;
     // Answers must not depend on the load of the machine. Tests of deadlines set their own limits.
-    context.timeout = std::time::Duration::from_secs(120);
-    context
+    workspace.limits.timeout = std::time::Duration::from_secs(120);
+    workspace
 }
 
-/// Opens several trees as the roots of one context.
-pub(crate) fn context_of(trees: &[&Tree]) -> Context {
-    let roots = trees.iter().map(|tree| Arc::clone(tree.context().roots.main())).collect();
-    Context { roots: Roots::new(roots, RelPath::root()).unwrap(), ..trees[0].context() }
+/// Opens several trees as the roots of one workspace.
+pub(crate) fn workspace_of(trees: &[&Tree]) -> Workspace {
+    let roots = trees.iter().map(|tree| Arc::clone(tree.workspace().roots.main())).collect();
+    let mut workspace = trees[0].workspace();
+    workspace.roots = Roots::new(roots, RelPath::root()).unwrap();
+    workspace
 }
 
-pub(crate) fn call(context: &Context, tool: &str, request: Value) -> Result<Answer, ToolError> {
-    find(tool)?.call(context, request)
+pub(crate) fn call(workspace: &Workspace, tool: &str, request: Value) -> Result<Answer, ToolError> {
+    find(tool)?.call(&workspace.start_call(), request)
 }
 
-pub(crate) fn answer(context: &Context, tool: &str, request: Value) -> Answer {
+pub(crate) fn answer(workspace: &Workspace, tool: &str, request: Value) -> Answer {
     let shown = request.to_string();
-    call(context, tool, request).unwrap_or_else(|error| panic!("{tool} {shown}: {error}"))
+    call(workspace, tool, request).unwrap_or_else(|error| panic!("{tool} {shown}: {error}"))
 }
 
-pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
+pub(crate) fn refusal(workspace: &Workspace, tool: &str, request: Value) -> String {
     let shown = request.to_string();
-    match call(context, tool, request) {
+    match call(workspace, tool, request) {
         Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
-        Err(error) => error.message(tool, &context.names),
+        Err(error) => error.message(tool, &workspace.names),
     }
 }
 
@@ -169,12 +171,12 @@ impl ChatModel for Recorder {
 }
 
 /// Runs `keyword_search` with a model. Returns the answer, and the text sent to the model.
-pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, ToolError>, String) {
+pub(crate) fn ask_model(workspace: &Workspace, request: Value) -> (Result<Answer, ToolError>, String) {
     let recorder = Arc::new(Recorder::default());
-    let mut context = context.clone();
-    context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![Arc::clone(&recorder) as Arc<dyn ChatModel>].into();
-    let result = call(&context, "keyword_search", request);
+    let mut workspace = workspace.clone();
+    workspace.filter.mode = FilterMode::Model;
+    workspace.filter.models = vec![Arc::clone(&recorder) as Arc<dyn ChatModel>].into();
+    let result = call(&workspace, "keyword_search", request);
     let sent = recorder.sent.lock().unwrap().clone();
     (result, sent)
 }
@@ -216,21 +218,21 @@ pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// Aims every tool at a path. Calls `keyword_search` with and without a model.
-pub(crate) fn attack(context: &Context, path: &str) -> Vec<Seen> {
+pub(crate) fn attack(workspace: &Workspace, path: &str) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (tool, request) in probes(path) {
         if tool == "keyword_search" {
-            let (result, sent) = ask_model(context, request.clone());
+            let (result, sent) = ask_model(workspace, request.clone());
             seen.push(Seen { tool, result, sent });
         }
-        seen.push(Seen { tool, result: call(context, tool, request), sent: String::new() });
+        seen.push(Seen { tool, result: call(workspace, tool, request), sent: String::new() });
     }
     seen
 }
 
 /// Aims every tool at a path. Fails if anyone could see the canary or the outside name.
-pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
-    let seen = attack(context, path);
+pub(crate) fn assert_sealed(workspace: &Workspace, path: &str) -> Vec<Seen> {
+    let seen = attack(workspace, path);
     for one in &seen {
         let everything = one.everything();
         for forbidden in [CANARY, OUTSIDE_NAME] {
@@ -245,8 +247,8 @@ pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
 }
 
 /// Lists the tools that show the canary if we aim them at a path, each once.
-pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
-    let mut tools: Vec<&str> = attack(context, path)
+pub(crate) fn leaking(workspace: &Workspace, path: &str) -> Vec<&'static str> {
+    let mut tools: Vec<&str> = attack(workspace, path)
         .iter()
         .filter(|one| one.everything().contains(CANARY))
         .map(|one| one.tool)

@@ -112,7 +112,7 @@ fn implementations_are_listed_whatever_the_page() {
     assert_eq!(found, expected);
     assert_eq!((response.implementation_count, response.definition_count), (7, 1));
     let same = json!({"pattern": "Name", "output": "uses", "max_results": 10});
-    let text = answer(&tree.context(), "grep_search", same).text;
+    let text = answer(&tree.workspace(), "grep_search", same).text;
     for line in [
         "\n7 implementations and subclasses:\n",
         "b/B.java:\n  1-5 B at 3: Name {\n",
@@ -253,11 +253,11 @@ fn secret_in_a_directory_name_is_redacted() {
     let tree = Tree::new();
     tree.write("ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd/main.rs", "x\n");
     for request in [json!({"name": "main"}), json!({"name": "*.rs"})] {
-        let answer = answer(&tree.context(), "list_directory", request);
+        let answer = answer(&tree.workspace(), "list_directory", request);
         let said = format!("{}{}", answer.text, answer.records());
         assert!(said.contains("[redacted:") && !said.contains("ghp_"), "{said}");
     }
-    let problem = refusal(&tree.context(), "read_file", json!({"path": "mian.rs"}));
+    let problem = refusal(&tree.workspace(), "read_file", json!({"path": "mian.rs"}));
     assert!(problem.contains("main.rs") && !problem.contains("ghp_"), "{problem}");
 }
 
@@ -310,8 +310,8 @@ fn names_of_other_tools_choose_the_same() {
     let tree = Tree::new();
     tree.write("a.txt", "one\ntwo\nthree\nfour\n");
     tree.write("b.txt", "two.\n");
-    let context = tree.context();
-    let text = |request| answer(&context, "grep_search", request).text;
+    let workspace = tree.workspace();
+    let text = |request| answer(&workspace, "grep_search", request).text;
     let around = text(json!({"pattern": "three", "-A": 1, "-B": 0}));
     assert!(around.contains("3: three") && around.contains("4- four") && !around.contains("two"), "{around}");
     let files = text(json!({"pattern": "two", "output_mode": "files_with_matches"}));
@@ -322,7 +322,7 @@ fn names_of_other_tools_choose_the_same() {
         counts.contains("arguments interpreted: `is_regex` as the opposite of `fixed_strings`"),
         "{counts}"
     );
-    let problem = refusal(&context, "grep_search", json!({"pattern": "a|b", "output": "uses"}));
+    let problem = refusal(&workspace, "grep_search", json!({"pattern": "a|b", "output": "uses"}));
     assert!(problem.contains("uses need a single name"), "{problem}");
 }
 
@@ -332,8 +332,8 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
     for path in ["src/main.rs", "src/command_line.rs", "tests/main_test.rs", ".hidden/secret_plan.md"] {
         tree.write(path, "x\n");
     }
-    let context = tree.context();
-    let text = |request| answer(&context, "list_directory", request).text;
+    let workspace = tree.workspace();
+    let text = |request| answer(&workspace, "list_directory", request).text;
     let found = text(json!({"name": "mian"}));
     assert!(found.starts_with("1 name fits `mian`:\nsrc/main.rs\n"), "{found}");
     let found = text(json!({"name": "main"}));
@@ -349,7 +349,7 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
         ("list_directory", json!({"path": "source/main.rs"})),
         ("Search", json!({"pattern": "x", "path": "src/mian.rs"})),
     ] {
-        let problem = refusal(&context, tool, request);
+        let problem = refusal(&workspace, tool, request);
         assert!(problem.contains("did you mean src/main.rs?"), "{tool}: {problem}");
     }
 }
@@ -371,7 +371,7 @@ fn pages_reflect_the_current_tree() {
     let cache = tempfile::tempdir().unwrap();
     let place = forage_fs::PrivatePlace::below(cache.path()).join("indexes");
     let mut watched = Workspace::open(tree.root()).unwrap().keep_indexes_and_watch(place).unwrap();
-    watched.context_mut().gathered_uses = Some(std::sync::Arc::default());
+    watched.gathered_uses = Some(std::sync::Arc::default());
     watched.build_index().unwrap();
     let plain = Workspace::open(tree.root()).unwrap();
     let listed_uses = |workspace: &Workspace| -> Vec<String> {
@@ -412,9 +412,9 @@ fn definitions_beyond_the_limit_are_listed_as_uses() {
             format!("pub fn needle(it: [u8; {index}], {}: u8) {{}}\n", "long_".repeat(20)),
         );
     }
-    let mut context = tree.context();
-    context.text_bytes = 5_000;
-    let answer = answer(&context, "grep_search", json!({"pattern": "needle", "output": "uses"}));
+    let mut workspace = tree.workspace();
+    workspace.limits.text_bytes = 5_000;
+    let answer = answer(&workspace, "grep_search", json!({"pattern": "needle", "output": "uses"}));
     assert!(answer.text.contains("16 definitions (the first "), "{}", answer.text);
     for index in 0..16 {
         assert_eq!(answer.text.matches(&format!("[u8; {index}]")).count(), 1, "{index}: {}", answer.text);
@@ -482,7 +482,8 @@ fn overrides_in_indirect_subtypes_belong_to_the_qualified_name() {
     let left_out: Vec<(&str, u64)> =
         response.left_out.iter().map(|it| (it.name.as_str(), it.line_count)).collect();
     assert_eq!(left_out, [("Other", 1)]);
-    let text = answer(&tree.context(), "grep_search", json!({"pattern": "Base.wake", "output": "uses"})).text;
+    let text =
+        answer(&tree.workspace(), "grep_search", json!({"pattern": "Base.wake", "output": "uses"})).text;
     assert!(text.contains("  2 in Leaf: void wake() {}\n"), "{text}");
     assert!(text.contains(", in tests (1), by line:\ntest/LeafTest.java: 3\n"), "{text}");
 }
@@ -682,8 +683,8 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
     let first: Vec<(&str, bool)> =
         lines(&pages[0]).map(|(path, line)| (path, line.receiver.is_some())).collect();
     assert_eq!(first, [("b.py", false); 15]);
-    let context = tree.context();
-    let text = answer(&context, "grep_search", json!({"pattern": "Frontier.pop", "output": "uses"})).text;
+    let workspace = tree.workspace();
+    let text = answer(&workspace, "grep_search", json!({"pattern": "Frontier.pop", "output": "uses"})).text;
     for part in [
         "(showing 50; counts by kind cover only these)",
         "Narrowed to `Frontier`: 120 lines of other types or modules left out (`Stack` 120).",
@@ -693,7 +694,7 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let text = answer(
-        &context,
+        &workspace,
         "grep_search",
         json!({"pattern": "Frontier.pop", "output": "uses", "file_pattern": "*.nim"}),
     )
@@ -710,10 +711,10 @@ fn only_definitions_of_other_types_are_left_out() {
     let tree = Tree::new();
     tree.write("a.py", "class A:\n    def f(self): pass\n\ndef f(): pass\n");
     let request = json!({"pattern": "A.f", "output": "uses"});
-    let shown = answer(&tree.context(), "grep_search", request.clone()).text;
+    let shown = answer(&tree.workspace(), "grep_search", request.clone()).text;
     assert!(shown.contains("definitions, receiver unknown (1):") && !shown.contains("left out]"), "{shown}");
     tree.write("b.py", "class B:\n    def f(self): pass\n");
-    let shown = answer(&tree.context(), "grep_search", request).text;
+    let shown = answer(&tree.workspace(), "grep_search", request).text;
     assert!(shown.contains("[warning: 1 definition outside of `A` left out]"), "{shown}");
 }
 
@@ -722,12 +723,12 @@ fn a_file_without_a_parser_may_hide_a_definition() {
     let tree = Tree::new();
     // The grammar would need too much memory for this many tokens.
     tree.write("min.js", format!("{}function needle(){{}}\n", "a;".repeat(600_000)));
-    let shown = answer(&tree.context(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
+    let shown = answer(&tree.workspace(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
     assert!(
         shown.contains("[warning: 1 file read without a parser: a definition may be missing]"),
         "{shown}"
     );
     tree.write("min.js", "a;function needle(){}\n");
-    let shown = answer(&tree.context(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
+    let shown = answer(&tree.workspace(), "grep_search", json!({"pattern": "needle", "output": "uses"})).text;
     assert!(shown.contains("1 definition:") && !shown.contains("without a parser"), "{shown}");
 }

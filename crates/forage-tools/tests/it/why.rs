@@ -107,10 +107,10 @@ fn why_agrees_with_searches_and_file_lists() {
     let reasons = RefCell::new(BTreeSet::new());
     let run = runner.run(&random_trees(), |random| {
         let tree = build(&random);
-        let mut context = tree.context();
-        context.max_file_bytes = Some(40);
+        let mut workspace = tree.workspace();
+        workspace.limits.max_file_bytes = Some(40);
         let listed = |tool: &str, request, field: &str| -> BTreeSet<String> {
-            let records = answer(&context, tool, request).records().clone();
+            let records = answer(&workspace, tool, request).records().clone();
             let entries = records[field].as_array().unwrap();
             let files = entries.iter().filter(|entry| entry["kind"] != "directory");
             files.map(|entry| entry["path"].as_str().unwrap().to_owned()).collect()
@@ -120,7 +120,7 @@ fn why_agrees_with_searches_and_file_lists() {
         let mut all = Vec::new();
         paths(&tree.root(), &tree.root(), &mut all);
         for path in all {
-            let why = why(&context, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let why = why(&workspace, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
             prop_assert_eq!(why.searched, searched.contains(&path), "{}: {:?}", path, why);
             let is_listed = named.contains(&path);
             match why.reason {
@@ -152,7 +152,7 @@ fn why_agrees_with_searches_and_file_lists() {
 }
 
 fn explained(tree: &Tree, path: &str) -> PathExplanation {
-    why(&tree.context(), path).unwrap()
+    why(&tree.workspace(), path).unwrap()
 }
 
 #[test]
@@ -189,11 +189,11 @@ fn why_names_paths_like_one_that_does_not_exist() {
     tree.write("src/retry.rs", "x\n");
     tree.write(".ignore", "target\n");
     fs::create_dir(tree.root().join("target")).unwrap();
-    match why(&tree.context(), "src/rtery.rs") {
+    match why(&tree.workspace(), "src/rtery.rs") {
         Err(ToolError::NoSuchPath { nearest, .. }) => assert_eq!(nearest, ["src/retry.rs"]),
         other => panic!("{other:?}"),
     }
     // A rule about the directory does not make a missing file exist.
-    assert!(matches!(why(&tree.context(), "target/none.rs"), Err(ToolError::Path(_))));
-    assert!(matches!(why(&tree.context(), "../outside/x"), Err(ToolError::Path(_))));
+    assert!(matches!(why(&tree.workspace(), "target/none.rs"), Err(ToolError::Path(_))));
+    assert!(matches!(why(&tree.workspace(), "../outside/x"), Err(ToolError::Path(_))));
 }

@@ -26,7 +26,7 @@ fn shop() -> (Tree, Workspace) {
 
 /// The records of the JSON answer must contain those of the typed response, field by field.
 fn assert_same<R: Serialize>(workspace: &Workspace, tool: &str, request: Value, typed: &ToolOutcome<R>) {
-    let answer = answer(workspace.context(), tool, request);
+    let answer = answer(workspace, tool, request);
     let Value::Object(fields) = serde_json::to_value(&typed.response).unwrap() else { panic!("{tool}") };
     assert!(fields.len() > 3, "{tool}");
     for (name, value) in fields {
@@ -58,7 +58,7 @@ fn typed_calls_answer_as_those_of_json_do() {
     assert_same(&workspace, "read_file", request, &found);
 
     let mut lexical = workspace.clone();
-    lexical.context_mut().filter.mode = FilterMode::Lexical;
+    lexical.filter.mode = FilterMode::Lexical;
     let found = lexical.keyword(KeywordRequest::new("how long is waited", ["backoff", "absent"])).unwrap();
     assert_eq!(found.response.files[0].match_lines, [2, 5]);
     assert_eq!((found.response.terms[0].lines, found.response.terms[1].fate), (3, "no_hits"));
@@ -78,7 +78,7 @@ fn typed_answer_is_redacted() {
     assert!(found.response.files[0].lines[0].text.contains("[redacted:github-token]"), "{found:?}");
     assert_eq!(found.hidden.total(), 1);
     // Positive control: without redaction, the secret is visible.
-    workspace.context_mut().redactor = std::sync::Arc::new(forage_redact::Redactor::off());
+    workspace.redactor = std::sync::Arc::new(forage_redact::Redactor::off());
     assert!(grep(&workspace).response.files[0].lines[0].text.contains("ghp_0123"));
 }
 
@@ -207,8 +207,7 @@ fn indexes_are_kept_and_used() {
         assert_eq!((again.match_count, again.files_searched), (first.match_count, first.files_searched));
     };
     let index = |workspace: &Workspace| {
-        let context = workspace.context();
-        let index = context.indexes.as_ref().unwrap().open(context.roots.main());
+        let index = workspace.indexes.as_ref().unwrap().open(workspace.roots.main());
         index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
     };
     // Positive control: a short-lived program builds no index. Its directories do not exist yet, as in a home

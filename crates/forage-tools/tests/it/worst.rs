@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use forage_tools::registry::TOOLS;
-use forage_tools::{Answer, Context, ToolError};
+use forage_tools::{Answer, ToolError, Workspace};
 use serde_json::{Value, json};
 
 use crate::lookup;
@@ -326,16 +326,16 @@ fn processor_time() -> Duration {
 }
 
 /// Runs a row with a context for its tree.
-fn with_row<T>(row: &Worst, run: impl FnOnce(Context, Value) -> T) -> T {
+fn with_row<T>(row: &Worst, run: impl FnOnce(Workspace, Value) -> T) -> T {
     let tree = Tree::new();
     (row.tree)(&tree);
     let lookup = (row.tool == "keyword_lookup").then(|| {
         let text = "a line of the word that is asked for, and of others\n".repeat(40_000);
         lookup::fixture(&[json!({"text": text.clone()}), json!({"text": text})])
     });
-    let mut context = lookup.as_ref().map_or_else(|| tree.context(), |lookup| lookup.context.clone());
-    context.threads = 1;
-    run(context, (row.request)())
+    let mut workspace = lookup.as_ref().map_or_else(|| tree.workspace(), |lookup| lookup.workspace.clone());
+    workspace.limits.threads = 1;
+    run(workspace, (row.request)())
 }
 
 fn is_cut(result: &Result<Answer, ToolError>) -> bool {
@@ -357,12 +357,12 @@ fn every_tool_has_a_worst_input() {
 fn the_worst_ends_by_its_deadline() {
     in_child("worst::the_worst_ends_by_its_deadline", || {
         for row in WORST {
-            with_row(row, |mut context, request| {
-                context.timeout = DEADLINE;
+            with_row(row, |mut workspace, request| {
+                workspace.limits.timeout = DEADLINE;
                 // A ranking may get more time than a call. We don't measure this here.
-                context.indexing_time = DEADLINE;
+                workspace.limits.indexing_time = DEADLINE;
                 let (started, before) = (Instant::now(), processor_time());
-                let result = call(&context, row.tool, request);
+                let result = call(&workspace, row.tool, request);
                 let (wall, took) = (started.elapsed(), processor_time() - before);
                 println!("{}: {}: {took:?} of processors, {wall:?}", row.tool, row.what);
                 assert!(took < DEADLINE + MARGIN, "{}: {} took {took:?}", row.tool, row.what);
@@ -396,16 +396,16 @@ fn the_worst_ends_by_its_deadline() {
 fn the_worst_is_over_once_it_is_cancelled() {
     in_child("worst::the_worst_is_over_once_it_is_cancelled", || {
         for row in WORST {
-            with_row(row, |mut context, mut request| {
+            with_row(row, |mut workspace, mut request| {
                 // Here only cancellation should end the call.
                 if request["timeout_ms"].is_number() {
                     request["timeout_ms"] = json!(60_000);
                 }
-                context.timeout = Duration::from_secs(60);
-                let stop = context.stop.clone();
+                workspace.limits.timeout = Duration::from_secs(60);
+                let stop = workspace.stop.clone();
                 let (sender, ended) = mpsc::channel();
                 let worker =
-                    std::thread::spawn(move || sender.send(call(&context, row.tool, request).is_ok()));
+                    std::thread::spawn(move || sender.send(call(&workspace, row.tool, request).is_ok()));
                 if ended.recv_timeout(CANCELLED_AFTER).is_err() {
                     stop.cancel();
                     let (started, before) = (Instant::now(), processor_time());

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use forage_fs::RelPath;
 use forage_tools::tools::search::each;
 use forage_tools::tools::{CaseRule, GrepOutput, GrepSearch, KeywordSearch, Search, SearchRequest};
-use forage_tools::{CallHead, Context, ShownFile, registry};
+use forage_tools::{Call, CallHead, ShownFile, registry};
 use serde_json::json;
 
 use super::{Answered, Api, Refusal};
@@ -24,15 +24,14 @@ impl Api {
             return Err(Refusal::request(format!("at most {} calls at once", limits::COST_CALLS)));
         }
         let costs = |id: &&str| {
-            let call = self.gathered.call(id);
-            let context = call.as_ref().and_then(|call| self.look.context_for_call(&call.head).ok());
-            let known = call.as_ref().zip(context.as_ref());
-            let files = known.map(|(call, context)| file_bytes(context, &call.head));
-            let searches = known.and_then(|(call, context)| searches(context, &call.head));
-            // Without a call or its context, we can't know.
+            let record = self.gathered.call(id);
+            let call = record.as_ref().and_then(|record| self.look.call_again(&record.head).ok());
+            let known = record.as_ref().zip(call.as_ref());
+            let files = known.map(|(record, call)| file_bytes(call, &record.head));
+            let searches = known.and_then(|(record, call)| searches(call, &record.head));
+            // Without a record of the call or its roots, we can't know.
             let is_line_search = searches.is_some();
-            let bytes =
-                known.zip(searches).and_then(|((_, context), requests)| grep_bytes(context, requests?));
+            let bytes = known.zip(searches).and_then(|((_, call), requests)| grep_bytes(call, requests?));
             let (plain, context) = bytes.unzip();
             json!({
                 "id": id, "file_bytes": files.unwrap_or_default(), "line_search": is_line_search,
@@ -45,9 +44,9 @@ impl Api {
 
 /// Looks up the current size in bytes of each file that a call has shown, in its order. The size is `None` if
 /// the file is gone or must not be read.
-fn file_bytes(context: &Context, head: &CallHead) -> Vec<Option<u64>> {
+fn file_bytes(call: &Call, head: &CallHead) -> Vec<Option<u64>> {
     let bytes = |file: &ShownFile| {
-        let root = context.roots.all().get(file.root)?;
+        let root = call.roots.all().get(file.root)?;
         let path = RelPath::parse(&file.path, &RelPath::root()).ok()?;
         Some(root.open_file(&path).ok()?.size())
     };
@@ -56,11 +55,11 @@ fn file_bytes(context: &Context, head: &CallHead) -> Vec<Option<u64>> {
 
 /// Converts a call to the same line searches with `rg`. The outer value is `None` if the call is not a line
 /// search, the inner one if `rg` has no equivalent without further options.
-fn searches(context: &Context, head: &CallHead) -> Option<Option<Vec<SearchRequest>>> {
+fn searches(call: &Call, head: &CallHead) -> Option<Option<Vec<SearchRequest>>> {
     let arguments = head.arguments.clone();
     let requests = match head.tool.as_str() {
         "grep_search" => {
-            let Ok(grep) = registry::request::<GrepSearch>(context, arguments) else { return Some(None) };
+            let Ok(grep) = registry::request::<GrepSearch>(call, arguments) else { return Some(None) };
             if grep.output.is_some_and(|output| output != GrepOutput::Lines) {
                 return None;
             }
@@ -74,11 +73,11 @@ fn searches(context: &Context, head: &CallHead) -> Option<Option<Vec<SearchReque
                 "fixed_strings": grep.fixed_strings, "word_regexp": grep.word_regexp,
                 "hidden": grep.include_ignored, "no_ignore": grep.include_ignored,
             });
-            let request = registry::request::<Search>(context, line_search).ok().filter(|_| has_equivalent);
+            let request = registry::request::<Search>(call, line_search).ok().filter(|_| has_equivalent);
             request.map(|request| vec![request])
         }
         "Search" => {
-            let request = registry::request::<Search>(context, arguments).ok();
+            let request = registry::request::<Search>(call, arguments).ok();
             request
                 .filter(|request| request.fuzzy.is_none_or(|edits| edits <= 0))
                 .map(|request| vec![request])
@@ -86,7 +85,7 @@ fn searches(context: &Context, head: &CallHead) -> Option<Option<Vec<SearchReque
         "keyword_search" => {
             // Its terms are regular expressions without regard to case.
             let insensitive = |term: &String| SearchRequest::new(term).case(CaseRule::Insensitive);
-            let request = registry::request::<KeywordSearch>(context, arguments).ok();
+            let request = registry::request::<KeywordSearch>(call, arguments).ok();
             request.map(|request| request.search_terms.iter().map(insensitive).collect())
         }
         _ => return None,
@@ -96,13 +95,13 @@ fn searches(context: &Context, head: &CallHead) -> Option<Option<Vec<SearchReque
 
 /// Computes how many bytes these searches would print, without and with context. Returns `None` if one of
 /// them fails or does not complete.
-fn grep_bytes(context: &Context, requests: Vec<SearchRequest>) -> Option<(u64, u64)> {
+fn grep_bytes(call: &Call, requests: Vec<SearchRequest>) -> Option<(u64, u64)> {
     let (mut plain, mut with_context) = (0, 0);
     for request in requests {
         let mut request = request.context(CONTEXT_LINES);
         (request.max_results, request.cursor, request.best_first) = (None, None, None);
         // We print each line as `path:line:text`.
-        let outcome = each(context, request, |records| {
+        let outcome = each(call, request, |records| {
             for record in records {
                 let data = &record.data;
                 let number = data.line_number.to_string();

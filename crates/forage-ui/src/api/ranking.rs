@@ -15,19 +15,19 @@ const FURTHER_FILES: i64 = 100;
 
 impl Api {
     pub(super) fn rank(&self, query: &Query) -> Answered {
-        let context = self.context_below(query)?;
+        let call = self.call_below(query)?;
         let asked = query.needed("query")?;
         let request = |limit| RankRequest::new(asked).code_tokens(0).explain(true).limit(limit);
         let failed = |error: forage_tools::ToolError| Refusal {
             code: error.code(),
-            ..Refusal::failed(error.message("search_index", &context.names))
+            ..Refusal::failed(error.message("search_index", &call.workspace.names))
         };
-        let answer = registry::answer::<SearchIndex>(&context, request(FILES)).map_err(failed)?;
+        let answer = registry::answer::<SearchIndex>(&call, request(FILES)).map_err(failed)?;
         let Some(path) = query.get("expected").filter(|path| !path.is_empty()) else {
             return Ok(json!({ "answer": answer.records(), "expected": null, "keep": null }));
         };
-        let ranked = registry::call::<SearchIndex>(&context, request(FURTHER_FILES)).map_err(failed)?;
-        let alone = registry::call::<SearchIndex>(&context, request(1).path(path)).map_err(failed)?;
+        let ranked = registry::call::<SearchIndex>(&call, request(FURTHER_FILES)).map_err(failed)?;
+        let alone = registry::call::<SearchIndex>(&call, request(1).path(path)).map_err(failed)?;
         Ok(json!({
             "answer": answer.records(),
             "expected": expected(path, &ranked.response.files, alone.response.files.first()),

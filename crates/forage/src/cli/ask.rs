@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use forage_agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
 use forage_tools::index_manager::Lifetime;
-use forage_tools::{CallObservers, Context, ErrorCode, sanitize, telemetry};
+use forage_tools::{CallObservers, ErrorCode, Workspace, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
@@ -58,16 +58,16 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));
         config.needs_of_agent()
     };
-    let (mut context, config) = session::open_with_config(global, arguments.given(), needs, &[], output)?;
+    let (mut workspace, config) = session::open_with_config(global, arguments.given(), needs, &[], output)?;
     let (prompt, mut servers, calls) = outside.unwrap_or((Ok(None), Servers::default(), None));
-    context.observers.surface = "ask";
+    workspace.observers.surface = "ask";
     calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
-    context.observers.journal = calls.as_ref().map(LiveCalls::journal);
-    let observers = context.observers.clone();
-    context.indexes = session::indexes(&config, &context, Lifetime::Session);
-    let tools = usable_tools(&context, config.tools())?;
+    workspace.observers.journal = calls.as_ref().map(LiveCalls::journal);
+    let observers = workspace.observers.clone();
+    workspace.indexes = session::indexes(&config, &workspace, Lifetime::Session);
+    let tools = usable_tools(&workspace, config.tools())?;
     let found = config.agent_models()?;
-    let mut agent = Agent::new(found.models, tools, context);
+    let mut agent = Agent::new(found.models, tools, workspace);
     agent.phrasing = &AgentPhrasing;
     agent.limits = config.ask_limits();
     agent.limits.parallel = arguments.parallel.map_or(agent.limits.parallel, usize::from);
@@ -78,9 +78,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
     }
     servers.problems.iter().for_each(|problem| output.note(problem));
-    let paths: Vec<&Path> = agent.context.roots.all().iter().map(|root| root.path()).collect();
+    let paths: Vec<&Path> = agent.workspace.roots.all().iter().map(|root| root.path()).collect();
     let conversations = config.conversations(&paths);
-    let earlier = if arguments.goes_on { earlier(&conversations, &agent.context)? } else { Vec::new() };
+    let earlier = if arguments.goes_on { earlier(&conversations, &agent.workspace)? } else { Vec::new() };
     let (mut transcript, shown) = {
         let view = View::start(global.quiet, (!output.wants_json()).then_some(&mut *output));
         // Streaming is a part of the request. A replay must not depend on whether there is a terminal, so it
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     transcript.warnings.splice(0..0, problems);
     // A replay must leave no trace, and a recording must leave none except its file.
     if let (Ok(conversations), Some(exchange), true) =
-        (&conversations, transcript.exchange(&agent.context), config.is_live())
+        (&conversations, transcript.exchange(&agent.workspace), config.is_live())
         && let Err(error) = conversations.keep([earlier, vec![exchange]].concat())
     {
         transcript.warnings.push(format!("this conversation can't be continued with --continue: {error}"));
@@ -194,7 +194,7 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
 /// Returns the exchanges that `--continue` goes on from.
 fn earlier(
     conversations: &Result<Conversations, String>,
-    context: &Context,
+    workspace: &Workspace,
 ) -> anyhow::Result<Vec<EarlierExchange>> {
     let conversations = conversations
         .as_ref()
@@ -204,7 +204,7 @@ fn earlier(
         anyhow::bail!(
             "there is no conversation to continue: no question about {} was answered in the last seven \
              days; ask without --continue",
-            context.roots.main().path().display()
+            workspace.roots.main().path().display()
         );
     }
     Ok(earlier)

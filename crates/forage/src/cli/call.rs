@@ -49,10 +49,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let needs = |config: &Config| {
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };
-    let (mut context, config) =
+    let (mut workspace, config) =
         session::open_with_config(global, CommandLineSettings::default(), needs, &[], output)?;
-    let tool = find(&config).map_err(|error| session::for_people(&arguments.tool, error, &context.names))?;
-    session::for_agent(&mut context, &config, tool)?;
-    context.observers.surface = "call";
-    session::call_tool(tool, request, &context, output)
+    let tool =
+        find(&config).map_err(|error| session::for_people(&arguments.tool, error, &workspace.names))?;
+    session::for_agent(&mut workspace, &config, tool)?;
+    workspace.observers.surface = "call";
+    session::call_tool(tool, request, &workspace, output)
 }

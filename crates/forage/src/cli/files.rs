@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let path = arguments.path.as_deref();
-    let context = session::open(
+    let workspace = session::open(
         global,
         CommandLineSettings::default(),
         Purpose::plain(ListDirectory::NAME),
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut request = ListRequest::new();
     request.name.clone_from(&arguments.name);
     request.changed = arguments.changed.range().map(str::to_owned);
-    request.path = Some(path_argument(&context, path)?);
+    request.path = Some(path_argument(&workspace, path)?);
     request.include_ignored = Some(arguments.include_ignored);
-    session::call::<ListDirectory>(request, &context, output)
+    session::call::<ListDirectory>(request, &workspace, output)
 }

@@ -22,7 +22,7 @@ use forage_search::{
 };
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
-    ChangedFiles, Context, DEPENDENCY, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
+    Call, ChangedFiles, DEPENDENCY, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
     globs_without_files, hidden_matches, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
@@ -66,13 +66,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         return by_tool(arguments, &patterns, &named, global, output);
     }
     let paths = searched_paths(arguments, &named, has_read_stdin)?;
-    let context = open(&paths, global, output)?;
+    let call = open(&paths, global, output)?;
     let is_terminal = io::stdout().is_terminal();
     let is_one_file = match paths.as_slice() {
-        [path] => *path == STREAM || !is_directory(&context, path) && !names_revision(path),
+        [path] => *path == STREAM || !is_directory(&call, path) && !names_revision(path),
         _ => false,
     };
-    let mut style = Style::new(arguments, &patterns, &context.stop)?;
+    let mut style = Style::new(arguments, &patterns, &call.stop)?;
     style.json = global.json;
     style.quiet = global.quiet;
     style.has_colors = output.painter.has_colors;
@@ -84,12 +84,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output.note("the pattern needs the slower engine, for look-around or backreferences; -P chooses it");
     }
     let printer = Output::new(output, style.separator(), is_terminal);
-    let mut search = LineSearch::new(&style, &patterns, &context, printer, &paths);
+    let mut search = LineSearch::new(&style, &patterns, &call, printer, &paths);
     let can_match = arguments.can_match(&patterns);
     let began = Instant::now();
     {
         // If stdout is a terminal, the progress line would appear between the results.
-        let _progress = (!is_terminal).then(|| ProgressBar::for_call(&context.progress, "searching"));
+        let _progress = (!is_terminal).then(|| ProgressBar::for_call(&call.progress, "searching"));
         if can_match {
             search.search_paths(&paths, named.is_empty())?;
         }
@@ -97,17 +97,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if can_match && paths.is_empty() && !search.has_searched() {
         search.report_nothing_searched();
     }
-    check_finished(&context.stop)?;
+    check_finished(&call.stop)?;
     search.end(began)?;
-    let called = context.names.called(GrepSearch::NAME);
-    telemetry::printed(called, &context, began, (search.has_match, search.has_failed));
+    let called = call.workspace.names.called(GrepSearch::NAME);
+    telemetry::printed(called, &call, began, (search.has_match, search.has_failed));
     let status = match (search.has_match, search.has_failed) {
         (true, false) => Status::Found,
         (true, true) if global.quiet => Status::Found,
         (_, true) => Status::Failed,
         (false, false) => Status::NothingFound,
     };
-    session::explain(&context, output);
+    session::explain(&call.workspace, &call.roots, output);
     Ok(status)
 }
 
@@ -131,22 +131,23 @@ fn searched_paths<'a>(
 }
 
 /// Opens the roots of the paths.
-fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Result<Context> {
+fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Result<Call> {
     let given = CommandLineSettings::default();
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
-    let mut context =
-        session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
+    let purpose = Purpose::plain(GrepSearch::NAME);
+    let mut call = session::open_for_paths(global, given, purpose, &places, output)?.start_call();
     for path in &places {
-        let named = context.with_dependency(Some(path));
-        let named = named.map_err(|error| session::for_people(GrepSearch::NAME, error, &context.names))?;
-        context = named.unwrap_or(context);
+        let named = call.with_dependency(Some(path));
+        let named =
+            named.map_err(|error| session::for_people(GrepSearch::NAME, error, &call.workspace.names))?;
+        call = named.unwrap_or(call);
     }
-    context.notices.iter().for_each(|notice| output.note(notice));
+    call.notices.iter().for_each(|notice| output.note(notice));
     // Like ripgrep, we have no time limit unless the user sets one.
-    if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
-        context.stop = context.stop.within(context.timeout);
+    if global.timeout_ms().is_some() || call.limits.timeout != limits::TIMEOUT {
+        call.stop = call.stop.within(call.limits.timeout);
     }
-    Ok(context)
+    Ok(call)
 }
 
 /// Fails if the search was cancelled, or if time ran out.
@@ -163,20 +164,20 @@ fn check_finished(stop: &Stop) -> anyhow::Result<()> {
 }
 
 /// Returns true if a path that the user named is a directory.
-fn is_directory(context: &Context, named: &str) -> bool {
-    find(context, named)
+fn is_directory(call: &Call, named: &str) -> bool {
+    find(call, named)
         .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
 }
 
 /// Finds the root that contains a path that the user named, and the path relative to that root.
-fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
-    if let Some(place) = context.dependency(named) {
+fn find(call: &Call, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
+    if let Some(place) = call.dependency(named) {
         return Ok(place?);
     }
     let absolute = session::absolute(named)?;
     match named.strip_prefix(ROOT).filter(|_| !Path::new(&absolute).exists()) {
-        Some(name) => context.named_root(name).map_err(anyhow::Error::msg),
-        None => Ok(context.roots.find(&absolute)?),
+        Some(name) => call.named_root(name).map_err(anyhow::Error::msg),
+        None => Ok(call.roots.find(&absolute)?),
     }
 }
 
@@ -191,7 +192,7 @@ fn names_revision(named: &str) -> bool {
 struct LineSearch<'a> {
     style: &'a Style<'a>,
     patterns: &'a [String],
-    context: &'a Context,
+    call: &'a Call,
     /// A pattern to skip files that have no match, or `None` if every file must be searched.
     sieve: Option<Pattern>,
     /// See [`Access::is_mapped`].
@@ -218,18 +219,18 @@ impl<'a> LineSearch<'a> {
     fn new(
         style: &'a Style<'a>,
         patterns: &'a [String],
-        context: &'a Context,
+        call: &'a Call,
         output: Output<'a>,
         paths: &[&str],
     ) -> Self {
         let arguments = style.arguments;
         Self {
-            sieve: style.prints_matches_alone().then(|| sieve(arguments, patterns, &context.stop)).flatten(),
+            sieve: style.prints_matches_alone().then(|| sieve(arguments, patterns, &call.stop)).flatten(),
             is_mapped: (1..=MAPPED_PATHS).contains(&paths.len())
-                && !paths.iter().any(|path| *path == STREAM || is_directory(context, path)),
+                && !paths.iter().any(|path| *path == STREAM || is_directory(call, path)),
             style,
             patterns,
-            context,
+            call,
             stats: (arguments.can_match(patterns) && !arguments.files && style.has_stats()).then(Stats::new),
             quotes_names: output.is_terminal && !arguments.null,
             output,
@@ -265,14 +266,14 @@ impl<'a> LineSearch<'a> {
     fn has_searched(&self) -> bool {
         let is_visited = |report: &WalkReport| report.visited > report.skipped.get(SkipReason::TooLarge);
         self.style.arguments.files
-            || self.context.stop.check().is_some()
+            || self.call.stop.check().is_some()
             || self.reports.iter().any(|(.., report)| is_visited(report))
     }
 
     /// Returns true if the search can stop. For example, `-q` needs no more than one match.
     fn is_done(&self) -> bool {
         let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
-        !self.output.is_open || has_enough || self.context.stop.check().is_some()
+        !self.output.is_open || has_enough || self.call.stop.check().is_some()
     }
 
     /// Searches standard input. If the user did not name it and no data arrives, we print a note that we are
@@ -300,7 +301,7 @@ impl<'a> LineSearch<'a> {
 
     /// Searches the working directory, or all roots if there is more than one.
     fn roots(&mut self) -> anyhow::Result<()> {
-        let roots = &self.context.roots;
+        let roots = &self.call.roots;
         if let [root] = roots.all() {
             return self.place((root, roots.base()), &PathBuf::new());
         }
@@ -314,15 +315,15 @@ impl<'a> LineSearch<'a> {
     /// Searches a path that the user named.
     fn named(&mut self, named: &str) -> anyhow::Result<()> {
         let exists = |place: &(Arc<Root>, RelPath)| place.0.locate(&place.1).is_ok();
-        let found = find(self.context, named);
+        let found = find(self.call, named);
         if names_revision(named)
-            && (!found.as_ref().is_ok_and(exists) || self.context.leaves_directory_of_revision(named))
-            && let Some(files) = RevisionFiles::named(self.context, named)
+            && (!found.as_ref().is_ok_and(exists) || self.call.leaves_directory_of_revision(named))
+            && let Some(files) = RevisionFiles::named(self.call, named)
         {
-            let context = self.context;
+            let call = self.call;
             let reported = |error: ToolError| UserError {
                 code: error.code(),
-                text: error.message(GrepSearch::NAME, &context.names),
+                text: error.message(GrepSearch::NAME, &call.workspace.names),
             };
             return self.revision(&files.map_err(reported)?);
         }
@@ -340,9 +341,9 @@ impl<'a> LineSearch<'a> {
         let arguments = self.style.arguments;
         let (root, start) = files.place();
         let options = self.revision_options(root, start)?;
-        let (texts, stop) = (files.texts(), &self.context.stop);
+        let (texts, stop) = (files.texts(), &self.call.stop);
         let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
-        let max = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
+        let max = arguments.max_filesize.filter(|_| !is_explicit).or(self.call.limits.max_file_bytes);
         let mut chosen: Vec<RelPath> = Vec::new();
         let report = match &self.sieve {
             // The sieve only searches text, but a file that the user names is searched even if it is binary.
@@ -515,7 +516,7 @@ impl<'a> LineSearch<'a> {
 
     /// Returns the directory in a root that globs with a slash are relative to.
     fn base(&self, root: &Arc<Root>) -> RelPath {
-        let roots = &self.context.roots;
+        let roots = &self.call.roots;
         if Arc::ptr_eq(root, roots.main()) { roots.base().clone() } else { RelPath::root() }
     }
 
@@ -539,7 +540,7 @@ impl<'a> LineSearch<'a> {
             let each: Option<Vec<(String, Globs)>> = each.chain(of_any_case).collect();
             let Some(each) = each.filter(|_| report.stopped.is_none()) else { return Vec::new() };
             let options = WalkOptions { globs: compile(&exact, &any_case), ..options.clone() };
-            let here = globs_without_files((root, start), &options, &each, &self.context.stop);
+            let here = globs_without_files((root, start), &options, &each, &self.call.stop);
             unfit.retain(|glob| here.contains(&glob.as_str()));
         }
         unfit
@@ -562,9 +563,9 @@ impl<'a> LineSearch<'a> {
     fn changed_files(&mut self, root: &Arc<Root>) -> anyhow::Result<Option<&ChangedFiles>> {
         let Some(range) = self.style.arguments.changed.range() else { return Ok(None) };
         if !self.changed.iter().any(|(of, _)| Arc::ptr_eq(of, root)) {
-            let changed = ChangedFiles::read(root, range, &self.context.stop).map_err(|error| UserError {
+            let changed = ChangedFiles::read(root, range, &self.call.stop).map_err(|error| UserError {
                 code: error.code(),
-                text: error.message(GrepSearch::NAME, &self.context.names),
+                text: error.message(GrepSearch::NAME, &self.call.workspace.names),
             })?;
             changed.notes().iter().for_each(|note| self.output.note(note));
             self.changed.push((Arc::clone(root), changed));
@@ -575,7 +576,7 @@ impl<'a> LineSearch<'a> {
 
     fn walk_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
         let arguments = self.style.arguments;
-        let context = self.context;
+        let call = self.call;
         let has_globs = !(arguments.glob.is_empty() && arguments.iglob.is_empty());
         let globs = has_globs.then(|| self.globs(root, start, &arguments.glob, &arguments.iglob)).transpose();
         let chosen: Vec<(&str, bool)> =
@@ -588,11 +589,11 @@ impl<'a> LineSearch<'a> {
             globs: globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?,
             types: types.map_err(|error| anyhow::anyhow!("-t: {error}; -g GLOB chooses files by name"))?,
             max_depth: arguments.max_depth.unwrap_or(WalkOptions::default().max_depth),
-            threads: arguments.jobs.unwrap_or(context.threads),
+            threads: arguments.jobs.unwrap_or(call.limits.threads),
             // Unlike agents' tools, ripgrep also enters directories of dependencies and caches.
             noise: &[],
-            apart: context.roots.below(root),
-            ..context.walk_options()
+            apart: call.roots.below(root),
+            ..call.walk_options()
         })
     }
 
@@ -626,7 +627,7 @@ impl<'a> LineSearch<'a> {
             root,
             start,
             options,
-            &self.context.stop,
+            &self.call.stop,
             || (),
             visit,
             |path| {
@@ -656,7 +657,7 @@ impl<'a> LineSearch<'a> {
         access: Access,
         shown: &(impl Fn(&RelPath) -> PathBuf + Sync),
     ) -> anyhow::Result<WalkReport> {
-        let (style, context) = (self.style, self.context);
+        let (style, call) = (self.style, self.call);
         let arguments = style.arguments;
         let reads_bytes = arguments.reads_bytes();
         let reads_binary = reads_bytes || access.is_explicit;
@@ -669,7 +670,7 @@ impl<'a> LineSearch<'a> {
         };
         // The index contains text in the detected encoding, so it is useless for any other.
         let is_detected = arguments.encoding.is_none_or(|decoding| decoding == Decoding::Detected);
-        let index = (!reads_binary && is_detected).then(|| context.index(root)).flatten();
+        let index = (!reads_binary && is_detected).then(|| call.workspace.index(root)).flatten();
         let scan = FileScan {
             root,
             start,
@@ -682,8 +683,11 @@ impl<'a> LineSearch<'a> {
             cells: !reads_bytes && arguments.encoding != Some(Decoding::Stored),
             index: index.as_ref(),
             // As in ripgrep, `--max-filesize` does not apply to a file that the user named.
-            max_file_bytes: arguments.max_filesize.filter(|_| !access.is_explicit).or(context.max_file_bytes),
-            stop: &context.stop,
+            max_file_bytes: arguments
+                .max_filesize
+                .filter(|_| !access.is_explicit)
+                .or(call.limits.max_file_bytes),
+            stop: &call.stop,
         };
         let visit = |worker: &mut printer::FileSearch<'_, '_>,
                      path: &RelPath,
@@ -798,7 +802,7 @@ impl<'a> LineSearch<'a> {
         }
         self.note_choices();
         self.note_reports();
-        let warnings = self.context.indexes.as_ref().map(|indexes| indexes.take_warnings());
+        let warnings = self.call.workspace.indexes.as_ref().map(|indexes| indexes.take_warnings());
         for warning in warnings.into_iter().flatten() {
             self.output.note(&warning);
         }
@@ -875,7 +879,7 @@ impl<'a> LineSearch<'a> {
     /// Prints notes about matches that other options would find.
     fn explain_no_match(&mut self) {
         let arguments = self.style.arguments;
-        let Some(pattern) = &searched_pattern(arguments, self.patterns, &self.context.stop) else { return };
+        let Some(pattern) = &searched_pattern(arguments, self.patterns, &self.call.stop) else { return };
         if self.reports.iter().any(|(.., report)| report.skipped.get(SkipReason::Binary) > 0) {
             self.output.note("binary files were not searched; -a searches them");
         }
@@ -888,7 +892,7 @@ impl<'a> LineSearch<'a> {
             ));
         }
         for (root, start, walk, report) in &self.reports {
-            for line in hidden_matches(self.context, root, start, walk, pattern, report) {
+            for line in hidden_matches(self.call, root, start, walk, pattern, report) {
                 let remedy = match line.is_setting {
                     true => "a path that names them includes them",
                     false => "-u searches ignored files, -. hidden ones",
@@ -900,9 +904,9 @@ impl<'a> LineSearch<'a> {
                 && io::stderr().is_terminal()
             {
                 let options = arguments.pattern_options();
-                let (stop, budget) = (&self.context.stop, PatternBudget::for_command());
+                let (stop, budget) = (&self.call.stop, PatternBudget::for_command());
                 let asked_for = (pattern.as_str(), &options, &budget);
-                for line in other_readings(self.context, (root, start), walk, asked_for, stop) {
+                for line in other_readings(self.call, (root, start), walk, asked_for, stop) {
                     self.output.note(&format!("found {line}"));
                 }
             }
@@ -965,22 +969,23 @@ fn by_tool(
         bail!("--ast searches with the embedded engine; leave out --engine and similar options");
     }
     if arguments.uses || arguments.ast {
-        let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
+        let workspace =
+            session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
         let mut request = grep_request(arguments, pattern)?;
-        request.path = Some(path_argument(&context, path)?);
-        return session::call::<GrepSearch>(request, &context, output);
+        request.path = Some(path_argument(&workspace, path)?);
+        return session::call::<GrepSearch>(request, &workspace, output);
     }
     if arguments.changed.range().is_some() {
         bail!("--changed and --since can't be combined with --fuzzy or --engine; leave one out");
     }
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
-    let context = session::open(global, given, Search::NAME, path, output)?;
-    let path = path_argument(&context, path)?;
+    let workspace = session::open(global, given, Search::NAME, path, output)?;
+    let path = path_argument(&workspace, path)?;
     let mut request = search_request(arguments, pattern)?;
     request.path = Some(path);
     request.timeout_ms = global.timeout_ms().and_then(|time| time.try_into().ok());
-    session::call::<Search>(request, &context, output)
+    session::call::<Search>(request, &workspace, output)
 }
 
 /// Converts the arguments of `--uses` or `--ast`.

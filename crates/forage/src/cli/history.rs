@@ -53,13 +53,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         Some(_) => SearchHistory::NAME.into(),
         None => Purpose::plain(SearchHistory::NAME),
     };
-    let context = session::open(global, CommandLineSettings::default(), purpose, path, output)?;
+    let workspace = session::open(global, CommandLineSettings::default(), purpose, path, output)?;
     let mut request = HistoryRequest::new();
     request.pattern.clone_from(&arguments.pattern);
     request.fixed_strings = arguments.fixed_strings.then_some(true);
     request.symbol.clone_from(&arguments.symbol);
-    request.path = Some(path_argument(&context, path)?);
+    request.path = Some(path_argument(&workspace, path)?);
     request.max_results = arguments.limit;
     request.cursor.clone_from(&arguments.cursor);
-    session::call::<SearchHistory>(request, &context, output)
+    session::call::<SearchHistory>(request, &workspace, output)
 }

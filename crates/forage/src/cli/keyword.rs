@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let given = CommandLineSettings { settings: arguments.settings.given.clone(), ..arguments.model.given() };
-    let context = session::open(global, given, KeywordSearch::NAME, None, output)?;
+    let workspace = session::open(global, given, KeywordSearch::NAME, None, output)?;
     let request = KeywordRequest::new(&arguments.query, &arguments.terms);
-    session::call::<KeywordSearch>(request, &context, output)
+    session::call::<KeywordSearch>(request, &workspace, output)
 }

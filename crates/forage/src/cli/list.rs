@@ -43,18 +43,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         true => ListDirectory::NAME.into(),
         false => Purpose::plain(ListDirectory::NAME),
     };
-    let mut context =
+    let mut workspace =
         session::open(global, CommandLineSettings::default(), purpose, arguments.path.as_deref(), output)?;
     if arguments.tokens.is_some() {
-        context.indexing_time = indexing_time(global, &context);
+        workspace.limits.indexing_time = indexing_time(global, &workspace);
     }
     let mut request = ListRequest::default();
-    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.path = Some(path_argument(&workspace, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
     // Our `--max-depth` counts like `tree`, whereas the tool counts only the levels below the first.
     request.max_depth = arguments.max_depth.map(|levels| levels.saturating_sub(1).max(0));
     request.symbols = arguments.symbols.then_some(true);
     request.tokens = arguments.tokens;
     request.include_ignored = Some(arguments.include_ignored);
-    session::call::<ListDirectory>(request, &context, output)
+    session::call::<ListDirectory>(request, &workspace, output)
 }

@@ -40,12 +40,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
-    let context = session::open(global, given, KeywordLookup::NAME, None, output)?;
+    let workspace = session::open(global, given, KeywordLookup::NAME, None, output)?;
     let mut request = LookupRequest::new(arguments.query.join(" "));
     request.repo.clone_from(&arguments.repo);
     request.path.clone_from(&arguments.path);
     request.language.clone_from(&arguments.language);
     request.filter = Some(arguments.conditions.clone());
     request.limit = arguments.limit;
-    session::answer::<KeywordLookup>(request, &context, output)
+    session::answer::<KeywordLookup>(request, &workspace, output)
 }

@@ -20,7 +20,7 @@ use forage_tools::index_manager::{self, IndexManager, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
 use forage_tools::{
-    CallObservers, Context, FilterMode, FilterSettings, LookupSettings, OutlineCache, sanitize,
+    CallObservers, FilterMode, FilterSettings, LookupSettings, OutlineCache, Workspace, sanitize,
 };
 
 use self::audit::AuditFile;
@@ -268,10 +268,10 @@ impl Directories {
             output.note(NO_PROJECT);
             return Ok(());
         }
-        match session::context_below(self.config.clone(), &self.own, &self.standing, self.filter.clone()) {
-            Ok((context, config)) => {
+        match session::workspace_below(self.config.clone(), &self.own, &self.standing, self.filter.clone()) {
+            Ok((workspace, config)) => {
                 let roots: Vec<_> =
-                    context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
+                    workspace.roots.all().iter().map(|root| root.path().display().to_string()).collect();
                 let but = if self.for_clients.is_none() { "" } else { ", unless a client names others" };
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
@@ -404,7 +404,7 @@ impl McpWorkspace for Directories {
         self.threads.as_ref()
     }
 
-    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Workspace, String> {
         let rights = self.team.rights(origin.caller)?;
         let restricted = rights.filter(|rights| rights.are_restricted());
         let CallRoots { roots: mut allowed, standing, remark: refused } = match origin.client_roots {
@@ -415,7 +415,7 @@ impl McpWorkspace for Directories {
             _ => CallRoots { roots: self.own.clone(), standing: self.standing.clone(), remark: None },
         };
         // A tool that is not about roots searches a collection, and `rights.lookup` restricts that.
-        if let Some(rights) = restricted.filter(|_| origin.tool.is_about_roots()) {
+        if let Some(rights) = restricted.filter(|_| origin.tool.spec().is_about_roots) {
             allowed.retain(|root| {
                 config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))
             });
@@ -428,8 +428,8 @@ impl McpWorkspace for Directories {
             }
         }
         self.enter_call_sandbox(&allowed)?;
-        let (mut context, _) =
-            session::context_below(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
+        let (mut workspace, _) =
+            session::workspace_below(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
                 |error| {
                     if restricted.is_some() {
                         return "the server can't open its roots; ask its operator".to_owned();
@@ -440,16 +440,16 @@ impl McpWorkspace for Directories {
                     )
                 },
             )?;
-        context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;
+        workspace.roots = session::about_whole_roots(&workspace.roots).map_err(|error| error.to_string())?;
         // Some packages are private, and a caller with restricted rights must not read these.
-        context.dependencies = context.dependencies.filter(|_| restricted.is_none());
-        context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
-        context.observers = self.observers.clone();
-        context.outlines = Arc::clone(&self.outlines);
-        context.notices.extend(refused);
-        context.indexes =
-            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &context.roots));
-        Ok(context)
+        workspace.dependencies = workspace.dependencies.filter(|_| restricted.is_none());
+        workspace.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
+        workspace.observers = self.observers.clone();
+        workspace.outlines = Arc::clone(&self.outlines);
+        workspace.notices.extend(refused);
+        workspace.indexes =
+            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &workspace.roots));
+        Ok(workspace)
     }
 }
 

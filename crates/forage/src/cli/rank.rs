@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage_fs::RelPath;
+use forage_fs::{RelPath, Roots};
 use forage_tools::tools::{RankRequest, SearchIndex};
-use forage_tools::{Context, Tool as _, registry};
+use forage_tools::{Call, Tool as _, Workspace, registry};
 use serde_json::Value;
 
 use super::changed::ChangedArguments;
@@ -75,27 +75,27 @@ fn read_query() -> anyhow::Result<String> {
 }
 
 /// Returns how long a person waits for the ranked index.
-pub(super) fn indexing_time(global: &Global, context: &Context) -> Duration {
+pub(super) fn indexing_time(global: &Global, workspace: &Workspace) -> Duration {
     match global.timeout_ms() {
         None => INDEXING_TIME,
         // Wait for the index for the whole timeout, except for the time that the search needs.
-        Some(_) => context.timeout,
+        Some(_) => workspace.limits.timeout,
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let mut context = session::open(
+    let mut workspace = session::open(
         global,
         CommandLineSettings::default(),
         SearchIndex::NAME,
         arguments.path.as_deref(),
         output,
     )?;
-    context.indexing_time = indexing_time(global, &context);
+    workspace.limits.indexing_time = indexing_time(global, &workspace);
     let given = |text: String| if text == "-" { read_query() } else { Ok(text) };
     let mut request = RankRequest::new(given(arguments.query.join(" "))?);
     request.like = arguments.like.clone().map(given).transpose()?;
-    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.path = Some(path_argument(&workspace, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
     request.changed = arguments.changed.range().map(str::to_owned);
@@ -105,17 +105,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.history = arguments.no_history.then_some(false);
     request.cursor.clone_from(&arguments.cursor);
     let mut nothing = None;
-    let answer = |context: &Context| {
-        let mut answer = registry::answer::<SearchIndex>(context, request)?;
+    let answer = |call: &Call| {
+        let mut answer = registry::answer::<SearchIndex>(call, request)?;
         if arguments.paths {
-            let shown = paths(context, answer.records());
+            let shown = paths(&call.roots, answer.records());
             let text = std::mem::replace(&mut answer.text, shown);
             nothing = Some(text).filter(|_| !answer.found);
         }
         Ok(answer)
     };
-    let status = session::print(SearchIndex::NAME, &context, output, answer, |error| {
-        for_people(SearchIndex::NAME, error, &context.names)
+    let status = session::print(SearchIndex::NAME, &workspace, output, answer, |error| {
+        for_people(SearchIndex::NAME, error, &workspace.names)
     });
     // Stdout has only paths, so the reason why there are none goes to stderr.
     nothing.iter().for_each(|text| output.note(text.trim_end()));
@@ -124,11 +124,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 
 /// Formats the paths of an answer, one per line. Paths inside the working directory are relative to it, and
 /// all others are absolute.
-fn paths(context: &Context, records: &Value) -> String {
+fn paths(roots: &Roots, records: &Value) -> String {
     let similar = records["similar"].as_array().into_iter().flatten();
     let files = records["files"].as_array().into_iter().flatten().chain(similar);
     let from_here = |shown: &str| {
-        let (root, base) = (context.roots.main().path(), context.roots.base());
+        let (root, base) = (roots.main().path(), roots.base());
         match RelPath::parse(shown, &RelPath::root()) {
             // In other roots, paths are already absolute.
             _ if Path::new(shown).is_absolute() => shown.to_owned(),

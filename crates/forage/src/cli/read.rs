@@ -39,12 +39,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let context =
+    let workspace =
         session::open(global, CommandLineSettings::default(), ReadFile::NAME, Some(&arguments.path), output)?;
-    let mut request = ReadRequest::new(path_argument(&context, Some(&arguments.path))?);
+    let mut request = ReadRequest::new(path_argument(&workspace, Some(&arguments.path))?);
     (request.start_line, request.end_line) = (arguments.start_line, arguments.end_line);
     request.symbol.clone_from(&arguments.symbol);
     request.context_lines = arguments.context;
     request.outline = arguments.outline.then_some(true);
-    session::call::<ReadFile>(request, &context, output)
+    session::call::<ReadFile>(request, &workspace, output)
 }

@@ -1,7 +1,8 @@
-//! Creates the context of a call from configuration and arguments, runs the call and prints its answer.
+//! Opens the workspace of a call from configuration and arguments, runs the call and prints its answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use forage_fs::{
@@ -12,8 +13,8 @@ use forage_redact::Redactor;
 use forage_tools::index_manager::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
-    Answer, AskedTool, CallProblem, Context, ErrorCode, FilterSettings, Indexes, Tool, ToolError, ToolNames,
-    sanitize, telemetry,
+    Answer, AskedTool, Call, CallLimits, CallProblem, ErrorCode, FilterSettings, Indexes, Tool, ToolError,
+    ToolNames, Workspace, sanitize, telemetry,
 };
 use serde_json::Value;
 
@@ -57,7 +58,7 @@ pub(crate) fn open<'a>(
     purpose: impl Into<Purpose<'a>>,
     path: Option<&str>,
     output: &mut Terminal,
-) -> anyhow::Result<Context> {
+) -> anyhow::Result<Workspace> {
     open_for_paths(global, given, purpose, path.as_slice(), output)
 }
 
@@ -68,13 +69,13 @@ pub(crate) fn open_for_paths<'a>(
     purpose: impl Into<Purpose<'a>>,
     paths: &[&str],
     output: &mut Terminal,
-) -> anyhow::Result<Context> {
+) -> anyhow::Result<Workspace> {
     let Purpose { tool, is_plain } = purpose.into();
     let needs = |config: &Config| Needs { is_plain, ..config.needs_of_tool(tool) };
-    let (mut context, _) = open_with_config(global, given, needs, paths, output)?;
-    context.redactor = Arc::new(Redactor::off());
-    context.names = Arc::new(ToolNames::clone(&context.names).with_phrasing(&CliPhrasing));
-    Ok(context)
+    let (mut workspace, _) = open_with_config(global, given, needs, paths, output)?;
+    workspace.redactor = Arc::new(Redactor::off());
+    workspace.names = Arc::new(ToolNames::clone(&workspace.names).with_phrasing(&CliPhrasing));
+    Ok(workspace)
 }
 
 /// Like [`open`], but for a command that passes answers of tools on, e.g. to a model. Secrets in these are
@@ -85,7 +86,7 @@ pub(crate) fn open_with_config(
     needs: impl FnOnce(&Config) -> Needs,
     paths: &[&str],
     output: &mut Terminal,
-) -> anyhow::Result<(Context, Config)> {
+) -> anyhow::Result<(Workspace, Config)> {
     let config = load(global, given)?;
     let working = config::working_directory()?;
     let directories = directories(&config, &working, paths);
@@ -94,7 +95,7 @@ pub(crate) fn open_with_config(
     let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
     let missing = paths.iter().find(|path| is_missing(&named(&working, path)));
     config.enter_sandbox(&directories, &needs(&config))?;
-    let (mut context, config) = match (context_below(config, &directories, &working, filter), missing) {
+    let (mut workspace, config) = match (workspace_below(config, &directories, &working, filter), missing) {
         // A path that does not exist has no project around it, so the error would be about its parents.
         (Err(_), Some(missing)) => {
             let text = sanitize(&format!("{missing} does not exist"));
@@ -102,19 +103,23 @@ pub(crate) fn open_with_config(
         }
         (opened, _) => opened?,
     };
-    context.indexes = indexes(&config, &context, Lifetime::Search);
-    context.lookup = lookup;
-    context.observers = if global.verbose { logged(observers) } else { observers };
-    context.stop = signals::stop()?;
+    workspace.indexes = indexes(&config, &workspace, Lifetime::Search);
+    workspace.lookup = lookup;
+    workspace.observers = if global.verbose { logged(observers) } else { observers };
+    workspace.stop = signals::stop()?;
     for notice in &config.notices {
         output.note(notice);
     }
-    Ok((context, config))
+    Ok((workspace, config))
 }
 
 /// Returns the indexes that a command should use.
-pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
-    index_manager::for_roots(&config.indexes(lifetime)?, &context.roots)
+pub(crate) fn indexes(
+    config: &Config,
+    workspace: &Workspace,
+    lifetime: Lifetime,
+) -> Option<Arc<dyn Indexes>> {
+    index_manager::for_roots(&config.indexes(lifetime)?, &workspace.roots)
 }
 
 /// Determines the directories that will become the roots.
@@ -133,14 +138,14 @@ pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Ve
     directories
 }
 
-/// Creates the context for calls in these directories. Also returns the configuration as narrowed by their
+/// Creates the workspace of these directories. Also returns the configuration as narrowed by their
 /// repositories.
-pub(crate) fn context_below(
+pub(crate) fn workspace_below(
     mut config: Config,
     directories: &[PathBuf],
     working: &Path,
     filter: FilterSettings,
-) -> anyhow::Result<(Context, Config)> {
+) -> anyhow::Result<(Workspace, Config)> {
     let roots: Vec<_> = directories.iter().map(|it| open_root(&config, it)).collect::<Result<_, _>>()?;
     config::narrow(&mut config, &roots);
     let base = roots.first().and_then(|root| base_below(root, working)).unwrap_or_else(RelPath::root);
@@ -152,10 +157,10 @@ pub(crate) fn context_below(
     });
     config.notices.extend(config.telemetry_problem());
     config.notices.extend(config.journal_problem());
-    let mut context = context(&config, Roots::new(roots, base)?)?;
-    context.search = search;
-    context.filter = FilterSettings { cache, ..filter };
-    Ok((context, config))
+    let mut workspace = workspace(&config, Roots::new(roots, base)?)?;
+    workspace.search = search;
+    workspace.filter = FilterSettings { cache, ..filter };
+    Ok((workspace, config))
 }
 
 /// Opens a root, if the configuration allows this.
@@ -179,18 +184,22 @@ pub(crate) fn with_flags(global: &Global, given: CommandLineSettings) -> Command
     CommandLineSettings { roots: global.root.clone(), settings, ..given }
 }
 
-fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
-    let mut context = Context::new(roots);
-    context.text_bytes = config.settings.limits.text_bytes.unwrap_or(forage_tools::limits::TEXT_BYTES);
-    context.timeout = std::time::Duration::from_millis(config.settings.limits.timeout_ms);
-    context.max_file_bytes = config.settings.limits.max_file_bytes;
-    context.threads = config.settings.limits.threads;
-    context.code_tokens = config.settings.tool("search_index").code_tokens;
-    context.excludes = excludes(config)?;
-    context.dependencies = config.dependency_stores().map(Arc::new);
-    context.redactor = Arc::new(config.redactor());
-    context.names = Arc::new(config.names());
-    Ok(context)
+fn workspace(config: &Config, roots: Roots) -> anyhow::Result<Workspace> {
+    let mut workspace = Workspace::new(roots);
+    let limits = &config.settings.limits;
+    workspace.limits = CallLimits {
+        text_bytes: limits.text_bytes.unwrap_or(workspace.limits.text_bytes),
+        max_file_bytes: limits.max_file_bytes,
+        timeout: Duration::from_millis(limits.timeout_ms),
+        threads: limits.threads,
+        code_tokens: config.settings.tool("search_index").code_tokens,
+        ..workspace.limits
+    };
+    workspace.excludes = excludes(config)?;
+    workspace.dependencies = config.dependency_stores().map(Arc::new);
+    workspace.redactor = Arc::new(config.redactor());
+    workspace.names = Arc::new(config.names());
+    Ok(workspace)
 }
 
 /// Compiles the globs of `search.exclude`. No command may show the files that they exclude.
@@ -263,29 +272,29 @@ pub(crate) fn absolute(path: &str) -> anyhow::Result<String> {
 /// directory. But they may also copy a path from an answer, which is relative to the root. So the path is
 /// left unchanged if the working directory contains no such file, or if the file is outside of the roots.
 /// Without an argument, this is the working directory if a root contains it.
-pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Result<String> {
+pub(crate) fn path_argument(workspace: &Workspace, path: Option<&str>) -> anyhow::Result<String> {
     let Some(path) = path else {
         // If there is more than one root, all of them are searched, whatever the working directory is.
-        let is_one = context.roots.all().len() == 1;
-        return Ok(if is_one { context.roots.base().display().into_owned() } else { ".".to_owned() });
+        let is_one = workspace.roots.all().len() == 1;
+        return Ok(if is_one { workspace.roots.base().display().into_owned() } else { ".".to_owned() });
     };
     // Answers quote an unusual path. The tools accept this form, but it is not the name of a file.
     if path.starts_with('"') {
         return Ok(path.to_owned());
     }
     let absolute = named(&config::working_directory()?, path);
-    let text = absolute.to_str().filter(|text| absolute.exists() && context.roots.find(text).is_ok());
+    let text = absolute.to_str().filter(|text| absolute.exists() && workspace.roots.find(text).is_ok());
     Ok(text.unwrap_or(path).to_owned())
 }
 
 /// Like [`answer`], but with `--explain`, this also prints how the indexes were used.
 pub(crate) fn call<T: Tool>(
     request: T::Request,
-    context: &Context,
+    workspace: &Workspace,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let status = answer::<T>(request, context, output);
-    explain(context, output);
+    let status = answer::<T>(request, workspace, output);
+    explain(workspace, &workspace.roots, output);
     status
 }
 
@@ -294,30 +303,34 @@ pub(crate) fn call<T: Tool>(
 pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
-    context: &Context,
+    workspace: &Workspace,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let call = |context: &Context| tool.call(context, request.clone());
-    let status = print(tool.id(), context, output, call, |error| match error {
+    let run = |call: &Call| tool.call(call, request.clone());
+    let status = print(tool.id(), workspace, output, run, |error| match error {
         ToolError::Cancelled => error.into(),
         error => {
-            let text = registry::refusal(tool, context, request.clone(), &error);
+            let text = registry::refusal(tool, &workspace.start_call(), request.clone(), &error);
             UserError { code: error.code(), text }.into()
         }
     });
-    explain(context, output);
+    explain(workspace, &workspace.roots, output);
     status
 }
 
-/// Turns a context into one for an agent's call, so that the answer is the one that a server would give to an
+/// Turns a workspace into one for an agent's call, so that the answer is the one that a server would give to an
 /// unknown client. Paths are then relative to whole roots, and tool names and the text limit are those of the
 /// server.
-pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
-    context.roots = about_whole_roots(&context.roots)?;
+pub(crate) fn for_agent(
+    workspace: &mut Workspace,
+    config: &Config,
+    tool: &dyn AnyTool,
+) -> anyhow::Result<()> {
+    workspace.roots = about_whole_roots(&workspace.roots)?;
     let tools = registry::advertised(&config.served_tools())?;
-    context.names = Arc::new(config.settings.mcp.profile.names(&tools, Profile::unknown(), &AgentPhrasing));
+    workspace.names = Arc::new(config.settings.mcp.profile.names(&tools, Profile::unknown(), &AgentPhrasing));
     if !config.has_text_bytes() {
-        context.text_bytes = Profile::unknown().text_bytes(tool);
+        workspace.limits.text_bytes = Profile::unknown().text_bytes(tool);
     }
     Ok(())
 }
@@ -332,35 +345,36 @@ pub(crate) fn about_whole_roots(roots: &Roots) -> Result<Roots, RootError> {
 /// Runs a tool and prints its answer.
 pub(crate) fn answer<T: Tool>(
     request: T::Request,
-    context: &Context,
+    workspace: &Workspace,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let call = |context: &Context| registry::answer::<T>(context, request);
-    print(T::NAME, context, output, call, |error| for_people(T::NAME, error, &context.names))
+    let run = |call: &Call| registry::answer::<T>(call, request);
+    print(T::NAME, workspace, output, run, |error| for_people(T::NAME, error, &workspace.names))
 }
 
-/// Runs `call` and prints its answer. `tool` is the id of the tool. `refused` converts the error of a call
+/// Runs a call and prints its answer. `tool` is the id of the tool. `refused` converts the error of a call
 /// that fails.
 pub(crate) fn print(
     tool: &str,
-    context: &Context,
+    workspace: &Workspace,
     output: &mut Terminal,
-    call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
+    run: impl FnOnce(&Call) -> Result<Answer, ToolError>,
     refused: impl FnOnce(ToolError) -> anyhow::Error,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = ProgressBar::for_call(&context.progress, "searching");
+        let call = workspace.start_call();
+        let _progress = ProgressBar::for_call(&call.progress, "searching");
         // We must not record the arguments of a person's own calls.
         let asked =
-            AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
-        telemetry::watched(&asked, context, call).map_err(refused)?
+            AskedTool { name: workspace.names.called(tool), id: tool, arguments: None, asks_models: true };
+        telemetry::watched(&asked, &call, run).map_err(refused)?
     };
     if output.wants_json() {
         output.value(answer.records())?;
     } else {
         output.answer(&answer)?;
     }
-    let status = ended(context, (answer.found, answer.partial()), answer.problem.as_ref(), output);
+    let status = ended(workspace, (answer.found, answer.partial()), answer.problem.as_ref(), output);
     let is_unread = answer.head.skipped.contains_key(SkipReason::Unreadable.name());
     // As in ripgrep, an unreadable file is an error even if there are matches.
     Ok(match status {
@@ -372,7 +386,7 @@ pub(crate) fn print(
 /// Determines the status of a completed call. If a problem prevented it from finding anything, this prints
 /// the problem.
 pub(super) fn ended(
-    context: &Context,
+    workspace: &Workspace,
     (found, partial): (bool, bool),
     problem: Option<&CallProblem>,
     output: &mut Terminal,
@@ -381,7 +395,7 @@ pub(super) fn ended(
         output.failure(&with_option(&problem.text), problem.code);
     }
     match (found, problem) {
-        _ if partial && context.stop.is_cancelled() => Status::Interrupted,
+        _ if partial && workspace.stop.is_cancelled() => Status::Interrupted,
         (true, _) => Status::Found,
         (false, None) => Status::NothingFound,
         (false, Some(_)) => Status::Failed,
@@ -394,13 +408,12 @@ fn with_option(problem: &str) -> String {
 }
 
 /// With `--explain`, prints how the last search used the indexes of the roots.
-pub(crate) fn explain(context: &Context, output: &mut Terminal) {
+pub(crate) fn explain(workspace: &Workspace, roots: &Roots, output: &mut Terminal) {
     if !output.wants_explanation() {
         return;
     }
-    for root in context.roots.all() {
-        let index = context.indexes.as_ref().and_then(|indexes| indexes.open(root));
-        let said = match index {
+    for root in roots.all() {
+        let said = match workspace.index(root) {
             Some(index) => index.explain(),
             None => Some("none, so every file is read; `forage index build` creates one".to_owned()),
         };

@@ -38,13 +38,13 @@ pub(super) fn run(
     global: &Global,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let context =
+    let workspace =
         session::open(global, CommandLineSettings::default(), tool.id(), request["path"].as_str(), output)?;
-    session::call_tool(tool, request, &context, output)
+    session::call_tool(tool, request, &workspace, output)
 }
 
 fn tool_command(tool: &dyn AnyTool, commands: &Command) -> Command {
-    let about = tool.description().split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let about = tool.spec().description.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let arguments = arguments(tool, commands).into_iter().map(|it| it.option());
     Command::new(tool.id().to_owned()).about(about).args(arguments)
 }
@@ -116,9 +116,11 @@ fn request(tool: &dyn AnyTool, commands: &Command, given: &ArgMatches) -> Value 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use clap::CommandFactory as _;
     use forage_tools::registry::TOOLS;
-    use forage_tools::{Answer, Context, Egress, ToolError};
+    use forage_tools::{Answer, Call, Egress, ToolError, ToolSpec};
 
     use super::*;
 
@@ -126,17 +128,16 @@ mod tests {
     struct Count;
 
     impl AnyTool for Count {
-        fn name(&self) -> &'static str {
-            "count_matches"
-        }
-        fn title(&self) -> &'static str {
-            "Count matches"
-        }
-        fn description(&self) -> &'static str {
-            "Counts the lines\nthat match.\n\nMore of it."
-        }
-        fn egress(&self) -> Egress {
-            Egress::SendsText
+        fn spec(&self) -> &ToolSpec {
+            static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+                egress: Egress::SendsText,
+                ..ToolSpec::new(
+                    "count_matches",
+                    "Count matches",
+                    "Counts the lines\nthat match.\n\nMore of it.",
+                )
+            });
+            &SPEC
         }
         fn input_schema(&self) -> Value {
             json!({
@@ -156,7 +157,7 @@ mod tests {
         fn output_schema(&self) -> Value {
             json!({})
         }
-        fn call(&self, _: &Context, _: Value) -> Result<Answer, ToolError> {
+        fn call(&self, _: &Call, _: Value) -> Result<Answer, ToolError> {
             Err(ToolError::Cancelled)
         }
     }

@@ -58,11 +58,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         None if !output.wants_json() => {
             let mut text = String::new();
             for tool in &tools {
-                let egress = match tool.egress() {
+                let egress = match tool.spec().egress {
                     Egress::None => "nothing leaves the machine",
                     Egress::SendsText => "sends redacted text to the configured model",
                 };
-                writeln!(text, "{:<16} {} ({egress})", tool.name(), tool.title())?;
+                writeln!(text, "{:<16} {} ({egress})", tool.name(), tool.spec().title)?;
             }
             output.text(&text)?;
             output.flush()?;

@@ -11,7 +11,9 @@ use forage_base::Stop;
 use forage_fs::{PrivateDirectory, RelPath, Roots};
 use forage_mcp::Profile;
 use forage_tools::index_manager::{self, IndexManager, Lifetime};
-use forage_tools::{CallHead, Context, FilterMode, FilterSettings, LookupSettings, ToolNames, registry};
+use forage_tools::{
+    Call, CallHead, FilterMode, FilterSettings, LookupSettings, ToolNames, Workspace, registry,
+};
 use forage_ui::{CallRecord, JournalPart, PageCalls, PageHost, otlp};
 use serde_json::{Value, json};
 
@@ -191,33 +193,35 @@ impl PageWorkspace {
         Ok(Self { config, global, filter, lookup, working, indexes, own })
     }
 
-    fn context(&self, roots: &[PathBuf], working: &Path) -> Result<Context, String> {
-        let opened = session::context_below(self.config.clone(), roots, working, self.filter.clone());
-        let (mut context, _) = opened.map_err(|error| format!("{error:#}"))?;
-        context.lookup = self.lookup.clone();
-        context.indexes =
-            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &context.roots));
-        Ok(context)
+    fn workspace(&self, roots: &[PathBuf], working: &Path) -> Result<Workspace, String> {
+        let opened = session::workspace_below(self.config.clone(), roots, working, self.filter.clone());
+        let (mut workspace, _) = opened.map_err(|error| format!("{error:#}"))?;
+        workspace.lookup = self.lookup.clone();
+        workspace.indexes =
+            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &workspace.roots));
+        Ok(workspace)
     }
 }
 
 impl PageHost for PageWorkspace {
-    fn context_for_call(&self, call: &CallHead) -> Result<Context, String> {
-        let roots: Vec<PathBuf> = call.head.roots.iter().map(PathBuf::from).collect();
+    fn call_again(&self, head: &CallHead) -> Result<Call, String> {
+        let roots: Vec<PathBuf> = head.head.roots.iter().map(PathBuf::from).collect();
         let Some(first) = roots.first() else { return Err("its root is not known".to_owned()) };
-        let mut context = self.context(&roots, first)?;
-        let base = RelPath::parse(&call.base, &RelPath::root()).unwrap_or_else(|_| RelPath::root());
-        context.roots = Roots::new(context.roots.all().to_vec(), base).map_err(|error| error.to_string())?;
-        context.names = Arc::new(self.names(call).map_err(|error| format!("{error:#}"))?);
-        context.names_root = call.names_root;
-        if let Ok(bytes @ 1..) = usize::try_from(call.text_bytes) {
-            context.text_bytes = bytes;
+        let mut workspace = self.workspace(&roots, first)?;
+        let base = RelPath::parse(&head.base, &RelPath::root()).unwrap_or_else(|_| RelPath::root());
+        workspace.roots =
+            Roots::new(workspace.roots.all().to_vec(), base).map_err(|error| error.to_string())?;
+        workspace.names = Arc::new(self.names(head).map_err(|error| format!("{error:#}"))?);
+        if let Ok(bytes @ 1..) = usize::try_from(head.text_bytes) {
+            workspace.limits.text_bytes = bytes;
         }
-        Ok(context)
+        let mut call = Call::new(Arc::new(workspace));
+        call.names_root = head.names_root;
+        Ok(call)
     }
 
-    fn context_below(&self, root: &str) -> Result<Context, String> {
-        self.context(&[PathBuf::from(root)], &self.working)
+    fn call_below(&self, root: &str) -> Result<Call, String> {
+        Ok(Call::new(Arc::new(self.workspace(&[PathBuf::from(root)], &self.working)?)))
     }
 
     fn own_root(&self) -> Option<String> {

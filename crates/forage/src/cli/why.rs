@@ -23,10 +23,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let path = Some(arguments.path.as_str());
-    let context = session::open(global, CommandLineSettings::default(), "list_directory", path, output)?;
-    let path = path_argument(&context, path)?;
+    let workspace = session::open(global, CommandLineSettings::default(), "list_directory", path, output)?;
+    let path = path_argument(&workspace, path)?;
     let explanation =
-        why(&context, &path).map_err(|error| session::for_people("why", error, &context.names))?;
+        why(&workspace, &path).map_err(|error| session::for_people("why", error, &workspace.names))?;
     output.record_or_text(&explanation, &sanitize(&text(&explanation)))?;
     Ok(if explanation.searched { Status::Found } else { Status::NothingFound })
 }

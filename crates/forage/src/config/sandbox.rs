@@ -72,7 +72,9 @@ impl Config {
     /// Returns the needs of calls of one tool.
     pub(crate) fn needs_of_tool(&self, name: &str) -> Needs {
         let mut needs = Needs::default();
-        if let Some(tool) = TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)) {
+        if let Some(tool) =
+            TOOLS.iter().find(|tool| tool.name() == name || tool.spec().aliases.contains(&name))
+        {
             self.add_needs(&mut needs, *tool);
         }
         needs
@@ -106,7 +108,7 @@ impl Config {
     }
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
-        needs.dependencies |= tool.is_about_roots();
+        needs.dependencies |= tool.spec().is_about_roots;
         // With the mode `always`, a search first creates a missing index.
         needs.keeps |= self.index_mode() == Some(IndexMode::Always);
         match tool.id() {

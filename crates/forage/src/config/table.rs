@@ -246,7 +246,7 @@ pub(super) fn rows() -> Vec<Row> {
         for row in &of_tools {
             let mut row = Row { path: row.path.replacen("tools.NAME.", &prefix, 1), ..row.clone() };
             if row.path.ends_with(".enabled") {
-                row.default = Some(tool.is_on_by_default().into());
+                row.default = Some(tool.spec().is_on_by_default.into());
             }
             if row.path.starts_with(&prefix) {
                 rows.push(row);

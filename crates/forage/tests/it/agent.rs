@@ -446,7 +446,7 @@ fn cancelling_ends_a_model_that_hangs() {
     let model = Scripted::new("one", [call(&[GREP]), hang()]);
     let bench = bench();
     let agent = bench.agent(&[&model]);
-    let stop = agent.context.stop.clone();
+    let stop = agent.workspace.stop.clone();
     let (started, cancelled) = std::sync::mpsc::channel();
     let transcript = agent.ask("q", &|event| {
         if let forage_agent::AgentEvent::Asking { turn: 2, .. } = event {
@@ -480,19 +480,19 @@ fn nothing_is_asked_without_a_question_or_a_model() {
 #[test]
 fn keyword_search_is_offered_where_something_can_filter() {
     let model = Scripted::new("one", []);
-    let names = |context: &forage_tools::Context| -> Vec<String> {
-        let tools = forage_agent::usable_tools(context, registry::ToolSelection::all()).unwrap();
+    let names = |workspace: &forage_tools::Workspace| -> Vec<String> {
+        let tools = forage_agent::usable_tools(workspace, registry::ToolSelection::all()).unwrap();
         tools.iter().map(|tool| tool.name().to_owned()).collect()
     };
-    let mut context = bench().agent(&[&model]).context;
+    let mut workspace = bench().agent(&[&model]).workspace;
     let without = ["search_index", "grep_search", "list_directory", "read_file", "Search"];
-    assert_eq!(names(&context)[..5], without);
+    assert_eq!(names(&workspace)[..5], without);
     // The name is free for the other tool, whose requirement uses it.
-    assert_eq!(names(&context)[5..], ["keyword_search", "search_history"]);
-    context.filter.mode = FilterMode::Lexical;
-    assert_eq!((&*names(&context)[2], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));
-    assert_eq!(names(&context).len(), registry::TOOLS.len());
-    context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![model as std::sync::Arc<dyn forage_llm::ChatModel>].into();
-    assert_eq!(names(&context)[2], "keyword_search");
+    assert_eq!(names(&workspace)[5..], ["keyword_search", "search_history"]);
+    workspace.filter.mode = FilterMode::Lexical;
+    assert_eq!((&*names(&workspace)[2], &*names(&workspace)[6]), ("keyword_search", "keyword_lookup"));
+    assert_eq!(names(&workspace).len(), registry::TOOLS.len());
+    workspace.filter.mode = FilterMode::Model;
+    workspace.filter.models = vec![model as std::sync::Arc<dyn forage_llm::ChatModel>].into();
+    assert_eq!(names(&workspace)[2], "keyword_search");
 }

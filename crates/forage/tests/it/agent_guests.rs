@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use forage_agent::TurnEnd;
 use forage_llm::ToolChoice;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError};
+use forage_tools::{Answer, Call, ToolError, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::scripted::{Bench, Scripted, ask, call, say, says};
@@ -16,37 +16,33 @@ const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry"}"#);
 
 /// A tool whose name is created at run time.
 struct Own<F> {
-    name: String,
+    spec: ToolSpec,
     run: F,
 }
 
-impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Own<F> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn title(&self) -> &str {
-        "Search the web"
-    }
-
-    fn description(&self) -> &str {
-        "Searches the web. For files use {grep_search}."
+impl<F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Own<F> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn input_schema(&self) -> Value {
         json!({"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]})
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        (self.run)(context, &request).map(Answer::from_text)
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
+        (self.run)(call, &request).map(Answer::from_text)
     }
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name.to_owned(), "Search the web", "Searches the web. For files use {grep_search}.")
 }
 
 fn own<F>(run: F) -> Arc<dyn AnyTool>
 where
-    F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
+    F: Fn(&Call, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    Arc::new(Own { name: format!("{}_search", "web"), run })
+    Arc::new(Own { spec: spec(&format!("{}_search", "web")), run })
 }
 
 fn bench() -> Bench {
@@ -81,7 +77,7 @@ fn its_name_must_be_free_and_one_that_models_take() {
     let model = Scripted::new("one", []);
     let mut agent = bench().agent(&[&model]);
     let named = |name: &str| -> Arc<dyn AnyTool> {
-        Arc::new(Own { name: name.to_owned(), run: |_: &Context, _: &Value| Ok(String::new()) })
+        Arc::new(Own { spec: spec(name), run: |_: &Call, _: &Value| Ok(String::new()) })
     };
     for (name, part) in [
         ("grep_search", "both called `grep_search`"),
@@ -103,7 +99,7 @@ fn misbehaving_external_tool_does_not_end_the_run() {
     let bench = bench();
     let mut agent = bench.agent(&[&model]);
     agent.limits.total = Duration::from_secs(4);
-    agent.context.text_bytes = 5_000;
+    agent.workspace.limits.text_bytes = 5_000;
     agent
         .add_tool(own(|_, request| match request["query"].as_str() {
             Some("long") => Ok("word ".repeat(100_000)),

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_sandbox::{Access, Level, probe, restrict};
-use forage_tools::{Context, EngineSetting, Program, registry};
+use forage_tools::{EngineSetting, Program, Workspace, registry};
 use serde_json::json;
 
 use crate::Project;
@@ -113,10 +113,10 @@ fn sandbox_does_not_change_answers() {
     let answers = move |root: &Path, engine: EngineSetting| -> Vec<String> {
         let policy = RootPolicy { home: None, allow_broad: true };
         let root = Root::open(root, &policy, SecretPolicy::standard(&[])).unwrap();
-        let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-        context.search.engine = engine;
+        let mut workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+        workspace.search.engine = engine;
         let answer = |(tool, request): &(&str, serde_json::Value)| {
-            registry::find(tool).unwrap().call(&context, request.clone()).unwrap().text
+            registry::find(tool).unwrap().call(&workspace.start_call(), request.clone()).unwrap().text
         };
         calls.iter().map(answer).collect()
     };

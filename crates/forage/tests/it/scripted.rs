@@ -11,7 +11,7 @@ use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Finish, ToolCall, Usage,
 };
-use forage_tools::Context;
+use forage_tools::Workspace;
 use forage_tools::registry::ToolSelection;
 
 /// The response to one request.
@@ -146,10 +146,10 @@ impl Bench {
     pub(crate) fn agent(&self, models: &[&Arc<Scripted>]) -> Agent {
         let policy = SecretPolicy::standard(&[]);
         let root = Root::open(self.directory.path(), &RootPolicy::default(), policy).unwrap();
-        let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-        let tools = usable_tools(&context, ToolSelection::default()).unwrap();
+        let workspace = Workspace::new(Roots::new(vec![root], RelPath::root()).unwrap());
+        let tools = usable_tools(&workspace, ToolSelection::default()).unwrap();
         let models = models.iter().map(|model| Arc::clone(*model) as Arc<dyn ChatModel>).collect();
-        Agent::new(models, tools, context)
+        Agent::new(models, tools, workspace)
     }
 
     /// Asks one model with the default limits.

@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use forage_fs::{FileListing, RelPath, WalkReport};
 
 use super::uses::{Listing, Subtypes};
+use crate::cursor::Group;
 use crate::limits;
 
 /// A file that contains the name. These files sort as in an answer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ReferencingFile {
-    pub(super) part: u8,
+    pub(super) group: Group,
     pub(super) path: RelPath,
     /// Lines with the name.
     pub(super) matches: u64,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::super::line_search::LineSearch;
 use super::{GrepFile, GrepResponse, is_whole};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Group};
 use crate::error::ToolError;
 use crate::limits;
 use crate::lines::directory_of;
@@ -79,16 +79,16 @@ impl DirectoryCounts {
 impl Rest {
     /// Counts the matches after `last`, as far as the time limit allows.
     pub(super) fn count(line_search: &LineSearch<'_>, last: &Cursor) -> Result<Self, ToolError> {
-        let LineSearch { context, root, start, walk, .. } = line_search;
+        let LineSearch { call, root, start, walk, .. } = line_search;
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
         let scan = ScanOptions {
             count_only: true,
             invert: line_search.asked.invert,
             max_file_matches: usize::MAX,
-            max_file_bytes: context.max_file_bytes,
+            max_file_bytes: call.limits.max_file_bytes,
             after: Some(ResumePoint::Matches(last.path.clone(), last.line)),
             // The index describes the working tree, not another revision.
-            index: context.index(root).filter(|_| line_search.texts.is_none()),
+            index: call.workspace.index(root).filter(|_| line_search.texts.is_none()),
             stored: line_search.stored(),
             exhaustive: true,
             ..ScanOptions::default()
@@ -165,12 +165,12 @@ pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
         }
         let mut matches = file.lines.iter().filter(|line| line.kind == "match");
         let line = matches.nth(usize::try_from(left).ok()?.checked_sub(1)?)?.line_number;
-        return Some(Cursor { distance: file.order, path: file.place.clone(), line }.encode(response.bound));
+        return Some(Cursor { group: file.group, path: file.place.clone(), line }.encode(response.bound));
     }
     None
 }
 
 /// Builds the cursor that continues after all matches of a file.
 pub(super) fn cursor_after(response: &GrepResponse, file: &GrepFile) -> String {
-    Cursor { distance: 0, path: file.place.clone(), line: u64::MAX }.encode(response.bound)
+    Cursor { group: Group::Part(0), path: file.place.clone(), line: u64::MAX }.encode(response.bound)
 }

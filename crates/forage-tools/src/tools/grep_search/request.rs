@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::line_search::{LineRequest, ResultUnit};
 use crate::arguments::Clamp;
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 
@@ -108,7 +108,7 @@ impl GrepRequest {
 
 impl GrepRequest {
     /// Converts the request to one for the line search.
-    pub(super) fn asked(&self, context: &Context, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
+    pub(super) fn asked(&self, call: &Call, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
         let (default, max) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let lines = clamp.number("context_lines", self.context_lines, default, 0, max);
         // A caller that sets only one side does not expect the default on the other one.
@@ -147,7 +147,7 @@ impl GrepRequest {
             spans: limits::GREP_SPANS,
             piece: limits::GREP_PIECE_MATCHES,
             cursor: self.cursor.as_deref(),
-            timeout: context.timeout,
+            timeout: call.limits.timeout,
             engine: None,
             warnings: clamp.warnings,
         }

@@ -35,8 +35,8 @@ use super::referencing_files::{ReferencingFile, ReferencingFiles, UsesCacheKey, 
 use super::remaining::DirectoryCounts;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
-use crate::context::Context;
-use crate::cursor::Cursor;
+use crate::call::Call;
+use crate::cursor::{Cursor, Group};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
@@ -113,26 +113,26 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
     String::from_utf8_lossy(path.as_bytes())
 }
 
-pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+pub(super) fn run(call: &Call, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     if let Some(name) = QualifiedName::as_written(&request.pattern) {
         // Only the first page lists definitions, so every page must look at it to decide in the same way.
-        let first = run_for(context, GrepRequest { cursor: None, ..request.clone() }, name)?;
+        let first = run_for(call, GrepRequest { cursor: None, ..request.clone() }, name)?;
         match first.response.definition_count {
             0 => {}
             _ if request.cursor.is_none() => return Ok(first),
-            _ => return run_for(context, request.clone(), name),
+            _ => return run_for(call, request.clone(), name),
         }
     }
     let qualified = QualifiedName::new(&request.pattern)?;
-    run_for(context, request.clone(), qualified)
+    run_for(call, request.clone(), qualified)
 }
 
 fn run_for(
-    context: &Context,
+    call: &Call,
     request: GrepRequest,
     qualified: QualifiedName<'_>,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-    let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
+    let mut clamp = Clamp::new(&call.workspace.names, GrepSearch::NAME);
     let max = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, max);
     if request.invert_match.unwrap_or(false) {
@@ -142,8 +142,8 @@ fn run_for(
         ));
     }
     let of_name = lines_with(qualified.name, &request);
-    let asked = of_name.asked(context, ResultUnit::Matches, clamp);
-    let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
+    let asked = of_name.asked(call, ResultUnit::Matches, clamp);
+    let line_search = LineSearch::new::<GrepSearch>(call, &request, asked)?;
     if line_search.revision.is_some() {
         let problem = "uses are found only in the working tree; omit this, or search for lines";
         return Err(ToolError::argument("output", problem));
@@ -254,7 +254,7 @@ fn add_notes(
         outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
     }
     outcome.skipped.add_many(SkipReason::Unreadable, page.skipped.get(SkipReason::Unreadable));
-    let narrow = narrow(&line_search.context.names);
+    let narrow = narrow(&line_search.call.workspace.names);
     if report.broke_off {
         let max = grouped(limits::GREP_USES_FILES as u64);
         outcome.warnings.push(format!("more than {max} files contain the name; {narrow}"));
@@ -327,7 +327,7 @@ struct FileLines {
 
 /// Reads the files that contain a name.
 struct UseReader<'a> {
-    context: &'a Context,
+    call: &'a Call,
     root: &'a Arc<Root>,
     qualified: QualifiedName<'a>,
     pattern: &'a Pattern,
@@ -387,9 +387,9 @@ impl<'a> UseReader<'a> {
         qualified: QualifiedName<'a>,
         hidden: &'a mut RedactionReport,
     ) -> Result<Self, ToolError> {
-        let LineSearch { context, root, start, walk, stop, .. } = line_search;
+        let LineSearch { call, root, start, walk, stop, .. } = line_search;
         Ok(Self {
-            context,
+            call,
             root,
             qualified,
             pattern: line_search.pattern()?,
@@ -405,7 +405,7 @@ impl<'a> UseReader<'a> {
             around: line_search.asked.around,
             start_depth: start.depth(),
             stop,
-            redactor: OutputRedactor::new(&context.redactor, hidden),
+            redactor: OutputRedactor::new(&call.workspace.redactor, hidden),
             held: HeldFiles::default(),
             subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
         })
@@ -416,7 +416,7 @@ impl<'a> UseReader<'a> {
         let QualifiedName { name, qualifier } = self.qualified;
         UsesCacheKey {
             bound,
-            max_file_bytes: self.context.max_file_bytes,
+            max_file_bytes: self.call.limits.max_file_bytes,
             name: name.to_owned(),
             qualifier: qualifier.map(str::to_owned),
         }
@@ -444,20 +444,20 @@ impl<'a> UseReader<'a> {
             before_context: around.0,
             after_context: around.1,
             max_file_matches,
-            max_file_bytes: self.context.max_file_bytes,
+            max_file_bytes: self.call.limits.max_file_bytes,
             max_spans: limits::GREP_SPANS,
-            index: self.context.index(self.root),
+            index: self.call.workspace.index(self.root),
             ..ScanOptions::default()
         }
     }
 
     /// Computes the sort key of a file. Within their part, files that contain the qualifier on a line with
     /// the name come first.
-    fn order(&self, file: &FileEvents) -> u8 {
+    fn group(&self, file: &FileEvents) -> Group {
         let part = part(&file.path);
-        let Some(qualifier) = self.qualified.qualifier else { return part };
+        let Some(qualifier) = self.qualified.qualifier else { return Group::Part(part) };
         let is_qualified = |event: &SearchEvent| has_word(&String::from_utf8_lossy(&event.bytes), qualifier);
-        2 * part + u8::from(!file.events.iter().any(is_qualified))
+        Group::Part(2 * part + u8::from(!file.events.iter().any(is_qualified)))
     }
 
     /// Reuses the files that an earlier call gathered in the same watched tree, or gathers them now.
@@ -467,8 +467,10 @@ impl<'a> UseReader<'a> {
         start: &RelPath,
         walk: &WalkOptions,
     ) -> Result<Arc<ReferencingFiles>, ToolError> {
-        let Some(cache) = &self.context.gathered_uses else { return self.gather(start, walk).map(Arc::new) };
-        let tree = || self.context.index(self.root)?.watched(walk);
+        let Some(cache) = &self.call.workspace.gathered_uses else {
+            return self.gather(start, walk).map(Arc::new);
+        };
+        let tree = || self.call.workspace.index(self.root)?.watched(walk);
         let before = tree();
         if let Some(gathered) = before.as_ref().and_then(|tree| cache.find(&question, tree)) {
             return Ok(gathered);
@@ -489,7 +491,7 @@ impl<'a> UseReader<'a> {
     /// Finds all files that contain the name.
     fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<ReferencingFiles, ToolError> {
         // We reserve a part of the time for preparing the page.
-        let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
+        let gathering = self.stop.within(self.call.limits.timeout.mul_f64(limits::GREP_GATHER_SHARE));
         let scan = ScanOptions { exhaustive: true, ..self.scan((0, 0), usize::MAX) };
         let mut files: Vec<ReferencingFile> = Vec::new();
         // Files with more lines than we keep of one file. We count these separately.
@@ -506,7 +508,7 @@ impl<'a> UseReader<'a> {
                 uncounted.push(files.len());
             }
             files.push(ReferencingFile {
-                part: self.order(&file),
+                group: self.group(&file),
                 matches: file.matches,
                 // One of the lines that we did not keep may also be a definition.
                 may_define: file.more || file.events.iter().any(may_define),
@@ -537,7 +539,7 @@ impl<'a> UseReader<'a> {
     fn read_ahead(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) {
         let (max, most_bytes) = limits::GREP_USES_HELD;
         let is_ahead = |file: &&ReferencingFile| {
-            cursor.is_none_or(|cursor| (file.part, &file.path) >= (cursor.distance, &cursor.path))
+            cursor.is_none_or(|cursor| (file.group, &file.path) >= (cursor.group, &cursor.path))
         };
         let mut lines = 0;
         let page = files.iter().filter(is_ahead).take_while(|file| {
@@ -549,7 +551,7 @@ impl<'a> UseReader<'a> {
         });
         let paths: Vec<&RelPath> = page.take(max).map(|file| &file.path).collect();
         let bytes = AtomicUsize::new(0);
-        let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
+        let held = map_in_threads(&paths, self.call.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
             let file = has_room.then(|| self.read(path, self.qualified.name, self.stop)).flatten()?;
             let held = bytes.fetch_add(file.bytes(), Ordering::Relaxed) + file.bytes();
@@ -562,7 +564,7 @@ impl<'a> UseReader<'a> {
     fn read(&self, path: &RelPath, name: &str, stop: &Stop) -> Option<OutlinedFile> {
         let (text, ..) = whole_text(self.root, path, stop).ok()?;
         let Parsed { outline, uses } =
-            self.context.outlines.outline_and_uses(&file_name(path), &text, name, stop);
+            self.call.workspace.outlines.outline_and_uses(&file_name(path), &text, name, stop);
         Some(OutlinedFile { text: text.into_text(), outline, uses })
     }
 
@@ -584,15 +586,14 @@ impl<'a> UseReader<'a> {
     /// Collects lines after the cursor until the page is full.
     fn page(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
-        for ReferencingFile { part, path, matches, .. } in files {
-            let place = (*part, path);
-            let is_before = |cursor: &Cursor| place < (cursor.distance, &cursor.path);
+        for ReferencingFile { group, path, matches, .. } in files {
+            let place = (*group, path);
+            let is_before = |cursor: &Cursor| place < (cursor.group, &cursor.path);
             if cursor.is_some_and(is_before) {
                 continue;
             }
-            let given = cursor
-                .filter(|cursor| (cursor.distance, &cursor.path) == place)
-                .map_or(0, |cursor| cursor.line);
+            let given =
+                cursor.filter(|cursor| (cursor.group, &cursor.path) == place).map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
                 // We don't know how many lines of the cursor's file are left, if any, so we count all of its
@@ -610,8 +611,8 @@ impl<'a> UseReader<'a> {
                     break;
                 };
                 page.not_narrowed += u64::from(is_first && !lines.is_narrowed);
-                page.last = Some(Cursor { distance: place.0, path: path.clone(), line: lines.last });
-                page.add(GrepFile { order: place.0, ..lines.record });
+                page.last = Some(Cursor { group: *group, path: path.clone(), line: lines.last });
+                page.add(GrepFile { group: *group, ..lines.record });
                 lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
                 page.is_cut = lines.has_more;
                 page.by_bytes = lines.has_more && lines.found + 1 < max as u64;

@@ -10,7 +10,7 @@ use forage_fs::{RelPath, Root};
 use forage_rank::{FileHit, QueryWords, Ranking};
 use forage_search::keyword::{KeywordFindings, KeywordOptions};
 
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::lossy;
 use crate::limits;
@@ -37,7 +37,7 @@ pub(super) struct RankedCandidates {
 ///
 /// Fails if the call was cancelled.
 pub(super) fn add_ranked(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     start: &RelPath,
     question: &str,
@@ -46,7 +46,7 @@ pub(super) fn add_ranked(
 ) -> Result<RankedCandidates, ToolError> {
     let path = (!start.is_root()).then(|| start.display().into_owned());
     let request = RankRequest { path, ..RankRequest::new(question) };
-    let (ranking, is_provisional) = match rank(context, &request, UNION, stop) {
+    let (ranking, is_provisional) = match rank(call, &request, UNION, stop) {
         Ok(ranked) => ranked,
         Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
         Err(error) => {

@@ -23,21 +23,22 @@ use super::{
     FromCache, KeywordFile, KeywordResponse, ModelRecord, file_record, fill_lexical, lexical_record,
 };
 use crate::answer_cache::CacheKey;
-use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure, WaitingFor};
+use crate::call::{Call, WaitingFor};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
-use crate::telemetry::CallObservers;
+use crate::settings::{AnswerForm, EvidenceForm, FilterSettings, OnModelFailure};
+use crate::telemetry::target::CallTelemetry;
 use crate::text::{count, grouped, quoted};
 
 /// Fills the answer with the files that a model keeps.
 pub(super) fn fill(
-    context: &Context,
+    call: &Call,
     found: &OrderedMatches<'_>,
     outcome: &mut ToolOutcome<KeywordResponse>,
 ) -> Result<(), ToolError> {
     let OrderedMatches { root, gathered, .. } = *found;
-    let settings = &context.filter;
+    let settings = &call.workspace.filter;
     let started = Instant::now();
     let shards = shards(settings, found, outcome);
     // If this call has a deadline, it must apply to the models, too.
@@ -45,9 +46,9 @@ pub(super) fn fill(
         settings,
         root,
         gathered,
-        waiting: &context.progress.waiting,
-        budget: CallBudget::new(context.stop.within(settings.timeout)),
-        observers: &context.observers,
+        waiting: &call.progress.waiting,
+        budget: CallBudget::new(call.stop.within(settings.timeout)),
+        noted: &call.noted,
     };
     if shards.is_empty() {
         let errors = "no file fits into the evidence budget; raise `filter.evidence_tokens`".to_owned();
@@ -214,8 +215,8 @@ struct Asking<'a> {
     gathered: &'a KeywordFindings,
     waiting: &'a WaitingFor,
     budget: CallBudget,
-    /// Observers that record which models were used.
-    observers: &'a CallObservers,
+    /// Collects the models that were used.
+    noted: &'a CallTelemetry,
 }
 
 impl Asking<'_> {
@@ -263,7 +264,7 @@ impl Asking<'_> {
             if let Some(cached) = cached
                 && let Some(parsed) = self.parse(&cached.text, shard)
             {
-                self.observers.kept(&**model);
+                self.noted.kept(&**model);
                 return Ok(BatchOutcome {
                     model: model.name(),
                     usage: None,
@@ -311,7 +312,7 @@ impl Asking<'_> {
         let attempts = Arc::clone(&counted);
         let attempts = || attempts.asked.load(Ordering::Relaxed);
         let tell = |answer: Result<(&ChatAnswer, bool), &ChatError>| {
-            self.observers.model(&**model, attempts(), began, answer);
+            self.noted.model(&**model, attempts(), began, answer);
         };
         let only: [Arc<dyn ChatModel>; 1] = [counted];
         let completed = complete_first(&only, &shard.request, &budget);

@@ -10,7 +10,7 @@ use forage_redact::{RedactionReport, Redactor};
 use forage_search::keyword::KeywordFindings;
 
 use super::lexical;
-use crate::context::Context;
+use crate::call::Call;
 use crate::limits;
 
 /// Builds the question for the ranking: the query, and those terms that are words.
@@ -47,11 +47,11 @@ impl<'a> OrderedMatches<'a> {
         gathered: &'a KeywordFindings,
         question: String,
         ranked: &'a [RelPath],
-        context: &'a Context,
+        call: &'a Call,
         stop: &Stop,
     ) -> Self {
-        let effort = context.effort(stop);
-        let (redactor, hidden) = (&*context.redactor, RefCell::default());
+        let effort = call.effort(stop);
+        let (redactor, hidden) = (&*call.workspace.redactor, RefCell::default());
         let (order, is_unranked) = (OnceCell::new(), Cell::new(false));
         Self { root, gathered, question, ranked, effort, redactor, hidden, order, is_unranked }
     }

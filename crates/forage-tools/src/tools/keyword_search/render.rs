@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 
 use super::answer::LineRange;
 use super::{KeywordFile, KeywordResponse, ShownRecord, TermRecord};
-use crate::context::FilterBreadth;
 use crate::head::Counts;
 use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
+use crate::settings::FilterBreadth;
 use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
 use crate::verdict::EXCLUDED;

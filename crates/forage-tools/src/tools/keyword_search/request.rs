@@ -9,8 +9,8 @@ use forage_redact::{Redacted, Redactor};
 use serde_json::{Map, Value, json};
 
 use super::evidence::EvidenceBlock;
-use crate::context::EvidenceForm;
 use crate::limits;
+use crate::settings::EvidenceForm;
 use crate::text::absolute;
 
 /// The system prompt that the requirement specifies, word for word.

@@ -8,7 +8,7 @@ use forage_fs::RelPath;
 use forage_search::{EventKind, FileEvents, ScanOptions, SearchEvent};
 
 use super::{FoundFile, LineSearch, LinesFound, Receive};
-use crate::cursor::Cursor;
+use crate::cursor::{self, Cursor};
 use crate::limits;
 use crate::outcome::Limit;
 use crate::output_redactor::OutputRedactor;
@@ -16,7 +16,7 @@ use crate::output_redactor::OutputRedactor;
 /// A match with its context, or several matches whose contexts touch.
 struct Group {
     /// The smallest distance of the group's lines. Lines without a distance come last.
-    distance: u8,
+    distance: cursor::Group,
     path: RelPath,
     first_line: u64,
     events: Vec<SearchEvent>,
@@ -25,7 +25,7 @@ struct Group {
 }
 
 impl Group {
-    fn place(&self) -> (u8, &RelPath, u64) {
+    fn place(&self) -> (cursor::Group, &RelPath, u64) {
         (self.distance, &self.path, self.first_line)
     }
 }
@@ -87,12 +87,13 @@ impl<'a> BestPage<'a> {
         for (events, around) in groups(file.events, self.has_context, self.has_margin) {
             let Some(first_line) = events.first().map(|event| event.line_number) else { continue };
             let distance = events.iter().filter_map(SearchEvent::least_distance).min().unwrap_or(u8::MAX);
+            let distance = cursor::Group::Distance(distance);
             let mut group = Group { distance, path: path.clone(), first_line, events, around };
             if let Some(after) = self.after
-                && group.place() <= (after.distance, &after.path, after.line)
+                && group.place() <= (after.group, &after.path, after.line)
             {
                 // The earlier answer may have cut its last group in the middle.
-                let same = group.distance == after.distance && group.path == after.path;
+                let same = group.distance == after.group && group.path == after.path;
                 group.events.retain(|event| same && event.line_number > after.line);
             }
             self.events += group.events.len() as u64;
@@ -140,7 +141,7 @@ impl<'a> BestPage<'a> {
                 .counted();
             let Some(last) = file.events.last() else { break };
             found.last =
-                Some(Cursor { distance: group.distance, path: file.place.clone(), line: last.line_number });
+                Some(Cursor { group: group.distance, path: file.place.clone(), line: last.line_number });
             found.lines += file.events.len() as u64;
             found.matches += file.matches;
             if receive(file).is_break() {

@@ -7,10 +7,10 @@ use forage_search::external::{self, ExternalError, Program, ProgramKind};
 use forage_search::{FileEvents, ScanOptions, search};
 
 use super::LineSearch;
-use crate::context::EngineSetting;
 use crate::error::ToolError;
 use crate::limits;
 use crate::sanitize::sanitize;
+use crate::settings::EngineSetting;
 use crate::text::clip;
 
 /// The engine of one call.

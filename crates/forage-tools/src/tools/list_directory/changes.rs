@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ListResponse;
+use crate::call::Call;
 use crate::changes::{CHANGED, ChangedFiles, change_word};
-use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::{Unparseable, admit, parseable};
 use crate::limits;
@@ -93,17 +93,17 @@ pub struct CompanionFile {
 
 /// Lists a change set below a directory.
 pub(super) fn run(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     range: &str,
     warnings: Vec<String>,
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
-    let stop = context.stop.within(context.timeout);
+    let stop = call.stop.within(call.limits.timeout);
     let mut changed = ChangedFiles::read(root, range, &stop)?;
     let refused = |error: HistoryError| ToolError::argument(CHANGED, error.to_string());
     let mut repository = Repository::open(root, &stop).map_err(refused)?;
     let mut hidden = RedactionReport::default();
-    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
+    let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
     let files: Vec<FileChange> = std::mem::take(&mut changed.set.files);
     let place = |file: &FileChange| RelPath::from_bytes(&file.path, &RelPath::root()).ok();
     let is_at =
@@ -115,7 +115,7 @@ pub(super) fn run(
     let mut unread = 0_u64;
     for file in files.iter().filter(is_below) {
         let definitions = match listed.len() < limits::CHANGED_OUTLINES {
-            true => definitions(context, &mut repository, file, &stop, &mut redactor),
+            true => definitions(call, &mut repository, file, &stop, &mut redactor),
             false => None,
         };
         unread += u64::from(definitions.is_none());
@@ -180,7 +180,7 @@ fn companions(
 /// Finds the definitions of a file that were added, changed or removed. Returns `None` if a version could not
 /// be read completely: its definitions would look as if they had been added or removed.
 fn definitions(
-    context: &Context,
+    call: &Call,
     repository: &mut Repository,
     file: &FileChange,
     stop: &Stop,
@@ -203,7 +203,7 @@ fn definitions(
     };
     let (before, after) = (text(before)?, text(after)?);
     let outline = |path: &[u8], text: &Option<String>| {
-        text.as_ref().map(|text| context.outlines.outline(&String::from_utf8_lossy(path), text, stop))
+        text.as_ref().map(|text| call.workspace.outlines.outline(&String::from_utf8_lossy(path), text, stop))
     };
     let (one, other) = (outline(old_path, &before), outline(&file.path, &after));
     let has_more = [&one, &other].into_iter().flatten().any(|outline| outline.has_more);

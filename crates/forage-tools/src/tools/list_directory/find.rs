@@ -9,8 +9,8 @@ use forage_fs::{EntryKind, Globs, RelPath, Root, WalkOptions, WalkReport, WalkSt
 
 use super::{ListEntry, ListResponse};
 use crate::arguments::{globs_at, split};
+use crate::call::Call;
 use crate::changes::ChangedFiles;
-use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::{FileName, near, near_among, unfit_globs};
 use crate::limits;
@@ -63,21 +63,21 @@ impl NameQuery {
     /// Finds the matching paths with their kinds, in order.
     fn find(
         &self,
-        context: &Context,
+        call: &Call,
         (root, start): (&Arc<Root>, &RelPath),
         (include_ignored, changed): (bool, Option<&ChangedFiles>),
         stop: &Stop,
     ) -> Result<(Vec<(RelPath, EntryKind)>, WalkReport), ToolError> {
-        let options = walk_options(context, include_ignored, None, changed);
+        let options = walk_options(call, include_ignored, None, changed);
         match self {
             Self::Near(name) => {
-                let (found, report) = near(context, (root, start), name, &options, stop)?;
+                let (found, report) = near(call, (root, start), name, &options, stop)?;
                 Ok((found.into_iter().map(|(_, path, kind)| (path, kind)).collect(), report))
             }
             Self::Globs(globs) => {
                 let only = Some(globs.clone());
-                let options = walk_options(context, include_ignored, only, changed);
-                let options = context.known_to_index(root, options);
+                let options = walk_options(call, include_ignored, only, changed);
+                let options = call.workspace.known_to_index(root, options);
                 let mut found = Vec::new();
                 let report = walk(
                     root,
@@ -111,13 +111,13 @@ impl NameQuery {
 
 /// Builds the options for a walk that finds these files.
 fn walk_options(
-    context: &Context,
+    call: &Call,
     include_ignored: bool,
     only: Option<Globs>,
     changed: Option<&ChangedFiles>,
 ) -> WalkOptions {
     let options =
-        WalkOptions { hidden: include_ignored, no_ignore: include_ignored, only, ..context.walk_options() };
+        WalkOptions { hidden: include_ignored, no_ignore: include_ignored, only, ..call.walk_options() };
     match changed {
         Some(changed) => changed.narrow(options),
         None => options,
@@ -125,32 +125,30 @@ fn walk_options(
 }
 
 pub(super) fn run(
-    context: &Context,
+    call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     (name, changed): (String, Option<ChangedFiles>),
     include_ignored: bool,
     mut warnings: Vec<String>,
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
     let mut query = NameQuery::new(&name, root, start)?;
-    let stop = context.stop.within(context.timeout);
+    let stop = call.stop.within(call.limits.timeout);
     let changed = changed.as_ref();
     warnings.extend(changed.into_iter().flat_map(ChangedFiles::notes));
-    let (mut found, mut report) = query.find(context, (root, start), (include_ignored, changed), &stop)?;
+    let (mut found, mut report) = query.find(call, (root, start), (include_ignored, changed), &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
     if found.is_empty()
         && is_whole
         && let Some(literal) = NameQuery::literal(&name)
     {
-        let (near, report_of_near) =
-            literal.find(context, (root, start), (include_ignored, changed), &stop)?;
+        let (near, report_of_near) = literal.find(call, (root, start), (include_ignored, changed), &stop)?;
         if !near.is_empty() {
             (query, found, report) = (literal, near, report_of_near);
         }
     }
     // A search among changed files already includes ignored and hidden ones.
     let hidden_count = if found.is_empty() && is_whole && !include_ignored && changed.is_none() {
-        Some(query.find(context, (root, start), (true, None), &stop)?.0.len() as u64)
-            .filter(|count| *count > 0)
+        Some(query.find(call, (root, start), (true, None), &stop)?.0.len() as u64).filter(|count| *count > 0)
     } else {
         None
     };
@@ -171,9 +169,9 @@ pub(super) fn run(
     if let (NameQuery::Globs(globs), Some(name)) = (&query, &outcome.response.name)
         && all > 0
     {
-        let options = walk_options(context, include_ignored, Some(globs.clone()), changed);
+        let options = walk_options(call, include_ignored, Some(globs.clone()), changed);
         let argument = ("name", "{list_directory.name}");
-        outcome.warnings.extend(unfit_globs(context, (root, start), options, argument, &split(name)));
+        outcome.warnings.extend(unfit_globs(call, (root, start), options, argument, &split(name)));
     }
     outcome.add_report(&report);
     if report.broke_off {

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{ListDirectory, ListRequest, ListResponse};
 use crate::arguments::Clamp;
-use crate::context::{Context, RankUnavailable};
+use crate::call::{Call, RankUnavailable};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
@@ -108,7 +108,7 @@ pub struct MappedDefinition {
 
 /// A request for a map.
 pub(super) struct MapTool<'a> {
-    context: &'a Context,
+    call: &'a Call,
     tokens: u64,
     has_definitions: bool,
     warnings: Vec<String>,
@@ -117,7 +117,7 @@ pub(super) struct MapTool<'a> {
 impl<'a> MapTool<'a> {
     /// Checks the arguments.
     pub(super) fn new(
-        context: &'a Context,
+        call: &'a Call,
         request: &ListRequest,
         tokens: i64,
         clamp: &mut Clamp<'_>,
@@ -129,16 +129,16 @@ impl<'a> MapTool<'a> {
             ("include_ignored", request.include_ignored == Some(true)),
         ];
         if let Some((other, _)) = others.iter().find(|(_, is_given)| *is_given) {
-            let other = context.names.argument(ListDirectory::NAME, other);
+            let other = call.workspace.names.argument(ListDirectory::NAME, other);
             return Err(ToolError::argument("tokens", format!("a map can't be combined with `{other}`")));
         }
         let tokens = request.share.unwrap_or_else(|| checked_tokens(tokens, clamp));
         let mut warnings = Vec::new();
         if request.max_depth.is_some() {
-            let depth = context.names.argument(ListDirectory::NAME, "max_depth");
+            let depth = call.workspace.names.argument(ListDirectory::NAME, "max_depth");
             warnings.push(format!("a map chooses its own levels: `{depth}` was ignored"));
         }
-        Ok(Self { context, tokens, has_definitions: request.symbols.unwrap_or(true), warnings })
+        Ok(Self { call, tokens, has_definitions: request.symbols.unwrap_or(true), warnings })
     }
 
     /// Draws the map of a directory.
@@ -147,20 +147,20 @@ impl<'a> MapTool<'a> {
         (root, start): (&Arc<Root>, &RelPath),
         mut warnings: Vec<String>,
     ) -> Result<ToolOutcome<ListResponse>, ToolError> {
-        let context = self.context;
+        let call = self.call;
         // The index has resolved paths.
         let (start, _) = root.locate(start)?;
-        let call = context.stop.within(context.timeout);
+        let until = call.stop.within(call.limits.timeout);
         let excluded = AtomicU64::new(0);
         let draw = || {
-            let ranked = context.ranked(root, &call).map_err(not_ranked)?;
-            let stop = context.after_ranking(&call);
+            let ranked = call.ranked(root, &until).map_err(not_ranked)?;
+            let stop = call.after_ranking(&until);
             excluded.store(0, Ordering::Relaxed);
             let allow = |path: &RelPath| {
-                if context.apart.iter().any(|root| path.starts_with(root)) {
+                if call.apart.iter().any(|root| path.starts_with(root)) {
                     return false;
                 }
-                let is_excluded = context.excludes.as_ref().is_some_and(|globs| globs.leave_out(path));
+                let is_excluded = call.workspace.excludes.as_ref().is_some_and(|globs| globs.leave_out(path));
                 excluded.fetch_add(u64::from(is_excluded), Ordering::Relaxed);
                 !is_excluded
             };
@@ -180,20 +180,20 @@ impl<'a> MapTool<'a> {
             (ranked, drawn) = draw()?;
         }
         let Some(drawn) = drawn.map_err(|error| ToolError::index(&error, error.hint()))? else {
-            return Err(match context.stop.is_cancelled() {
+            return Err(match call.stop.is_cancelled() {
                 true => ToolError::Cancelled,
                 false => ToolError::index(&"the time was over before the map was drawn", None),
             });
         };
         let mut map = ListMap::new(&start, drawn, self.tokens);
-        map.confirm_definitions(context, root, &context.after_ranking(&call));
+        map.confirm_definitions(call, root, &call.after_ranking(&until));
         // Notes only take room, so nothing beyond this can be shown.
         let fits = |parts| max_model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
         map.truncate(max_that_fits(0..=map.parts(), fits));
         let found = map.files > 0;
         let is_empty = || root.names(&start, 1).is_ok_and(|names| names.is_empty());
         if !found && map.other_files == 0 && !is_empty() {
-            let tokens = context.names.argument(ListDirectory::NAME, "tokens");
+            let tokens = call.workspace.names.argument(ListDirectory::NAME, "tokens");
             warnings.push(format!("no file of this directory is in the index; list it without `{tokens}`"));
         }
         let mut response = ListResponse::new(&start);
@@ -215,13 +215,13 @@ fn checked_tokens(tokens: i64, clamp: &mut Clamp<'_>) -> u64 {
 
 /// Divides the tokens of a map among the roots, together with the line that names each of them. If the shares
 /// would be too small, only the first roots have one.
-pub(super) fn shares(context: &Context, request: &ListRequest) -> Option<RootShares<ListRequest>> {
-    let mut clamp = Clamp::new(&context.names, ListDirectory::NAME);
+pub(super) fn shares(call: &Call, request: &ListRequest) -> Option<RootShares<ListRequest>> {
+    let mut clamp = Clamp::new(&call.workspace.names, ListDirectory::NAME);
     let tokens = checked_tokens(request.tokens?, &mut clamp);
-    let roots = context.roots.all();
+    let roots = call.roots.all();
     let names: Vec<String> = roots.iter().map(|root| absolute(root, &RelPath::root())).collect();
     // If the limit on bytes may cut the answer, there will be a note.
-    let is_cut = (context.text_bytes as u64) < tokens * limits::LIST_MAP_TOKEN_BYTES;
+    let is_cut = (call.limits.text_bytes as u64) < tokens * limits::LIST_MAP_TOKEN_BYTES;
     let advice = max_model_tokens(&with_notes(String::new(), &[multi_root::ONE_ALONE.to_owned()]));
     let share_of = |roots: usize| {
         // A single root is named in a note of its own.
@@ -321,10 +321,10 @@ impl ListMap {
 
     /// Takes lines and kinds from syntax trees, because the index finds definitions line by line. Removes what
     /// the tree of a file doesn't define. Files that can't be parsed in time keep the index's definitions.
-    fn confirm_definitions(&mut self, context: &Context, root: &Arc<Root>, stop: &Stop) {
+    fn confirm_definitions(&mut self, call: &Call, root: &Arc<Root>, stop: &Stop) {
         let files = self.directories.iter_mut().flat_map(|directory| &mut directory.files);
         let files: Vec<&mut MappedFile> = files.filter(|file| !file.definitions.is_empty()).collect();
-        map_in_threads(files, context.walk_options().thread_count(), |file| {
+        map_in_threads(files, call.walk_options().thread_count(), |file| {
             if stop.check().is_some() {
                 return;
             }
@@ -332,7 +332,7 @@ impl ListMap {
                 file.definitions.clear();
                 return;
             };
-            let outline = context.outlines.outline(&file.path, &text, stop);
+            let outline = call.workspace.outlines.outline(&file.path, &text, stop);
             if stop.check().is_none() {
                 file.definitions.retain_mut(|definition| definition.confirm(&outline));
             }

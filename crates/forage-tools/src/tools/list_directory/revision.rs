@@ -9,7 +9,7 @@ use forage_search::StoredTexts as _;
 
 use super::find::NameQuery;
 use super::{ListEntry, ListResponse};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
@@ -29,11 +29,11 @@ pub(super) struct RevisionList<'a> {
 impl RevisionList<'_> {
     pub(super) fn run(
         self,
-        context: &Context,
+        call: &Call,
         warnings: Vec<String>,
     ) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let Self { root, start, revision, name, levels } = self;
-        let stop = context.stop.within(context.timeout);
+        let stop = call.stop.within(call.limits.timeout);
         let (texts, others) = revision.listing(root, start, &stop)?;
         let files = texts.paths().iter().map(|path| (path.clone(), EntryKind::File));
         let all: Vec<ListedFile> = files.chain(others.iter().map(OtherEntry::listed)).collect();

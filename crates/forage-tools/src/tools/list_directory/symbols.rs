@@ -9,7 +9,7 @@ use forage_rank::{Definition, DefinitionKind};
 use forage_redact::RedactionReport;
 
 use super::ListEntry;
-use crate::context::Context;
+use crate::call::Call;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::output_redactor::OutputRedactor;
@@ -18,13 +18,13 @@ use crate::text::{clip, count, grouped};
 /// Adds the names that files define to their entries. Returns a note if some files have no names because
 /// there are too many of them, or because time ran out.
 pub(super) fn add_names(
-    context: &Context,
+    call: &Call,
     root: &Arc<Root>,
     entries: &mut [ListEntry],
     stop: &Stop,
     hidden: &mut RedactionReport,
 ) -> Option<String> {
-    let mut redactor = OutputRedactor::new(&context.redactor, hidden);
+    let mut redactor = OutputRedactor::new(&call.workspace.redactor, hidden);
     let files: Vec<&mut ListEntry> = entries.iter_mut().filter(|entry| entry.lines.is_some()).collect();
     let all = files.len();
     for (looked_at, entry) in files.into_iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn add_names(
                     DefinitionKind::Extension | DefinitionKind::Declaration | DefinitionKind::Heading
                 )
         };
-        let outline = context.outlines.outline(&entry.path, &text, stop);
+        let outline = call.workspace.outlines.outline(&entry.path, &text, stop);
         let mut seen: HashSet<&str> = HashSet::new();
         for definition in outline.definitions.iter().filter(|definition| is_told(definition)) {
             if !seen.insert(&definition.name) {

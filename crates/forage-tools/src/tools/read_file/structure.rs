@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReadRequest, ReadResponse};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::FileSource;
 use crate::limits;
@@ -50,13 +50,10 @@ pub struct OutlineEntry {
 
 /// Resolves a request to a file and a definition. The definition is an argument, or follows `#` in the path,
 /// unless there is a file with that whole name.
-pub(super) fn named(
-    context: &Context,
-    request: &ReadRequest,
-) -> Result<(PathTarget, Option<String>), ToolError> {
-    let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
+pub(super) fn named(call: &Call, request: &ReadRequest) -> Result<(PathTarget, Option<String>), ToolError> {
+    let place = |path: &str| call.place(Some(path))?.without_globs(&call.workspace.names);
     let is_file = |target: &PathTarget| match &target.revision {
-        Some(revision) => revision.read(&target.root, &target.path, &context.stop).is_ok(),
+        Some(revision) => revision.read(&target.root, &target.path, &call.stop).is_ok(),
         None => target.root.open_file(&target.path).is_ok(),
     };
     if request.symbol.is_none()
@@ -73,7 +70,7 @@ pub(super) fn named(
 
 /// Builds the answer with the outline of a file, or with the definitions that overlap some of its lines.
 pub(super) fn answer(
-    context: &Context,
+    call: &Call,
     source: &FileSource,
     lines: Option<RangeInclusive<i64>>,
     note: Option<String>,
@@ -83,7 +80,7 @@ pub(super) fn answer(
     let (text, encoding, size) = source.whole_text(stop)?;
     let mut hidden = RedactionReport::default();
     let shown_path = String::from_utf8_lossy(path.as_bytes());
-    let found = context.outlines.outline(&shown_path, &text, stop);
+    let found = call.workspace.outlines.outline(&shown_path, &text, stop);
     let is_asked = |definition: &&Definition| {
         let (start, end) = (i64::from(definition.start_line), i64::from(definition.end_line));
         lines.as_ref().is_none_or(|lines| start <= *lines.end() && *lines.start() <= end)
@@ -96,7 +93,7 @@ pub(super) fn answer(
     };
     let importances: Vec<Importance> = asked.iter().map(importance).collect();
     let (entries, left_out) =
-        outline(&asked, &importances, &text, &mut OutputRedactor::new(&context.redactor, &mut hidden));
+        outline(&asked, &importances, &text, &mut OutputRedactor::new(&call.workspace.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
@@ -345,7 +342,7 @@ pub(super) struct SymbolLines {
 
 /// Finds the lines of the requested definitions in a file.
 pub(super) fn lines_of_all(
-    context: &Context,
+    call: &Call,
     (path, text): (&RelPath, &str),
     request: SymbolRequest<'_>,
     stop: &Stop,
@@ -357,7 +354,7 @@ pub(super) fn lines_of_all(
         let problem = format!("it has {found} names, over the limit of {max}; ask for fewer at once");
         return Err(ToolError::argument("symbol", problem));
     }
-    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
+    let outline = call.workspace.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let lines: Vec<&str> = text.lines().collect();
     let total = lines.len() as u64;
     let with_context = |of: SymbolLines| {
@@ -373,7 +370,7 @@ pub(super) fn lines_of_all(
         }
         let segments = segments(bare_name(symbol));
         let search = SymbolSearch { symbol, segments, outline: &outline, lines: &lines };
-        match search.lines_of(path, &context.names, takes_all) {
+        match search.lines_of(path, &call.workspace.names, takes_all) {
             Ok(found) => all.extend(found.into_iter().map(with_context)),
             Err(error) => failures.push(error),
         }

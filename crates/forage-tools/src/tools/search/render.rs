@@ -94,7 +94,7 @@ fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String 
     let matches = count(response.match_count, &format!("{further}match"));
     let files = count(files(response), "file");
     let lines = match response.count - response.match_count {
-        context if has_context => format!(", with {} of context", count(context, "line")),
+        call if has_context => format!(", with {} of context", count(call, "line")),
         _ => String::new(),
     };
     // A stream has already passed on its records, so we don't repeat them here.

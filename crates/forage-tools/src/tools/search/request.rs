@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::line_search::{LineRequest, ResultUnit};
 use super::Search;
 use crate::arguments::Clamp;
-use crate::context::Context;
+use crate::call::Call;
 use crate::limits;
 use crate::tool::Tool as _;
 
@@ -104,9 +104,9 @@ impl SearchRequest {
 
     /// Converts the request to one for the line search, for all results or for a limited number. Also returns
     /// that limit.
-    pub(super) fn asked<'a>(&'a self, context: &'a Context, all: bool) -> (LineRequest<'a>, u64) {
-        let settings = &context.search;
-        let mut clamp = Clamp::new(&context.names, Search::NAME);
+    pub(super) fn asked<'a>(&'a self, call: &'a Call, all: bool) -> (LineRequest<'a>, u64) {
+        let settings = &call.workspace.search;
+        let mut clamp = Clamp::new(&call.workspace.names, Search::NAME);
         let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
         let around = usize::try_from(context_lines).unwrap_or(0);
         let max = limits::SEARCH_RESULTS_MAX;
@@ -116,8 +116,8 @@ impl SearchRequest {
             "timeout_ms",
             self.timeout_ms,
             // A shorter limit on all searches must apply here, too.
-            milliseconds(match context.timeout < limits::TIMEOUT {
-                true => settings.timeout.min(context.timeout),
+            milliseconds(match call.limits.timeout < limits::TIMEOUT {
+                true => settings.timeout.min(call.limits.timeout),
                 false => settings.timeout,
             }),
             limits::SEARCH_TIMEOUT_MS_MIN,
@@ -127,7 +127,7 @@ impl SearchRequest {
         let best_first = self.is_fuzzy() && self.best_first.unwrap_or(false);
         if self.best_first == Some(true) && !best_first {
             clamp.warnings.push(
-                context.names.fill(
+                call.workspace.names.fill(
                     "`{Search.best_first}`: without `{Search.fuzzy}` all matches are equally good; path order was used",
                 ),
             );

@@ -10,7 +10,7 @@ use super::{
     RankRequest, RankResponse, code, excluded_matches, is_number, lead, read_in_part, unseen_phrases,
 };
 use crate::arguments::split;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Group};
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
 use crate::outcome::{Limit, ToolOutcome};
@@ -30,7 +30,7 @@ pub(super) struct RankAnswer<'a> {
 impl RankAnswer<'_> {
     /// Builds the outcome of the call.
     pub(super) fn assemble(mut self, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
-        let RankPlan { context, scope, .. } = self.plan;
+        let RankPlan { call, scope, .. } = self.plan;
         let found = self.found();
         // A provisional search knows only the files that match, so it can't say that there are no others.
         let no_file_chosen = !found && self.ranked.has_no_file();
@@ -40,7 +40,7 @@ impl RankAnswer<'_> {
         let unfit = self.unfit_globs(request.file_pattern.as_deref());
         let excluded = self.ranked.count_excluded()?;
         let not_searched = self.not_searched(excluded)?;
-        if self.page.code.is_some() && context.stop.is_cancelled() {
+        if self.page.code.is_some() && call.stop.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
         let next_cursor = self.next_cursor();
@@ -65,22 +65,22 @@ impl RankAnswer<'_> {
 
     /// Builds a warning about globs that match no file, if several globs were given.
     fn unfit_globs(&self, file_pattern: Option<&str>) -> Option<String> {
-        let RankPlan { context, scope, .. } = self.plan;
+        let RankPlan { call, scope, .. } = self.plan;
         let is_checked = self.found() && self.plan.cursor.is_none() && self.plan.is_one();
         let globs = file_pattern.filter(|_| is_checked)?;
         let RankedPlace { root, start, only, .. } = &scope.places[0];
-        let options = WalkOptions { only: only.clone(), ..context.walk_options() };
+        let options = WalkOptions { only: only.clone(), ..call.walk_options() };
         let argument = ("file_pattern", "{search_index.file_pattern}");
-        unfit_globs(context, (root, start), options, argument, &split(globs))
+        unfit_globs(call, (root, start), options, argument, &split(globs))
     }
 
     /// For an answer without files: searches the files that were left out. `excluded` is the number of those
     /// that the configuration excludes.
     fn not_searched(&self, excluded: u64) -> Result<CallVerdict, ToolError> {
-        let RankPlan { context, scope, cursor, .. } = self.plan;
+        let RankPlan { call, scope, cursor, .. } = self.plan;
         let mut not_searched = match self.found() || cursor.is_some() || excluded == 0 {
             true => CallVerdict::none(),
-            false => excluded_matches(context, self.ranked, &scope.query)?,
+            false => excluded_matches(call, self.ranked, &scope.query)?,
         };
         if !self.found() {
             not_searched.hidden_matches.extend(self.page.too_large.clone().map(HiddenMatches::by_setting));
@@ -95,8 +95,8 @@ impl RankAnswer<'_> {
         let last = self.page.last.filter(|_| self.page.is_cut && is_whole)?;
         let last = self.ranking.files.get(last)?;
         let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
-        let distance = u8::try_from(self.ranked.root(last)?.nth).ok()?;
-        Some(Cursor { distance, path, line: self.page.end as u64 }.encode(self.plan.bound))
+        let group = Group::Root(u8::try_from(self.ranked.root(last)?.nth).ok()?);
+        Some(Cursor { group, path, line: self.page.end as u64 }.encode(self.plan.bound))
     }
 
     /// Builds the records, and takes their parts out of the ranking and the page.
@@ -152,12 +152,12 @@ impl RankAnswer<'_> {
 
     /// Adds the warnings about code that is missing.
     fn add_code_notes(&self, outcome: &mut ToolOutcome<RankResponse>) {
-        let context = self.plan.context;
+        let call = self.plan.call;
         let unmet = self.plan.asked_tokens.filter(|tokens| *tokens > 0);
-        outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
+        outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, call.limits.text_bytes)));
         let Some(code) = &outcome.response.code else { return };
         let is_over = !code.is_whole;
-        outcome.warnings.extend(code::about_code(&outcome.response.files, &context.names));
+        outcome.warnings.extend(code::about_code(&outcome.response.files, &call.workspace.names));
         if is_over {
             outcome.truncated_by = self.ranked.stop.check().map(Limit::from);
             outcome.warnings.push("there was no time to read the code of all these files".to_owned());
@@ -181,7 +181,7 @@ impl RankAnswer<'_> {
 
     /// Adds the files that were skipped, or not searched completely.
     fn add_file_notes(&self, outcome: &mut ToolOutcome<RankResponse>) {
-        let names = &self.plan.context.names;
+        let names = &self.plan.call.workspace.names;
         // Without any file, `not_searched` contains this note.
         let too_large = self.page.too_large.as_ref().filter(|_| !outcome.response.files.is_empty());
         outcome.warnings.extend(too_large.map(|files| format!("left out despite matching: {files}")));
@@ -208,7 +208,8 @@ impl RankAnswer<'_> {
             let max = grouped(max as u64);
             let narrow = self
                 .plan
-                .context
+                .call
+                .workspace
                 .names
                 .fill("{search_index.path}, {search_index.file_pattern} or {search_index.query}");
             outcome.warnings.push(format!("a ranking ends after {max} files; narrow {narrow}"));

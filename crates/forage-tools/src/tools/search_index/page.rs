@@ -74,7 +74,7 @@ impl<'a> PageReader<'a> {
 
     /// Reads the files of the page, and chooses their code.
     pub(super) fn read(&self) -> RankPage {
-        let (context, first) = (self.plan.context, self.first);
+        let (call, first) = (self.plan.call, self.first);
         let hits = self.ranking.files.get(first..).unwrap_or_default();
         let selected: Vec<(usize, &FileHit)> =
             (first..).zip(hits).filter(|(_, hit)| self.is_kept(hit)).take(self.limit + 1).collect();
@@ -83,11 +83,11 @@ impl<'a> PageReader<'a> {
         let mut hidden = RedactionReport::default();
         let mut skipped = Skipped::default();
         let mut reader = ChunkReader {
-            context,
+            call,
             words: &self.ranking.words,
             explain: self.plan.explain,
             too_large: None,
-            redactor: OutputRedactor::new(&context.redactor, &mut hidden),
+            redactor: OutputRedactor::new(&call.workspace.redactor, &mut hidden),
         };
         let selected = &selected[..selected.len().min(self.limit)];
         let mut files = self.read_files(selected, &mut reader, &mut skipped);
@@ -150,7 +150,7 @@ impl<'a> PageReader<'a> {
         files: &mut ReadFiles<'_>,
         redactor: &mut OutputRedactor<'_>,
     ) -> DisplayedParts {
-        let context = self.plan.context;
+        let call = self.plan.call;
         let records = &mut files.records;
         let further = records.len().min(limits::CODE_FURTHER_FILES);
         let named = records.iter().map(|file| model_tokens(&file.path)).sum::<usize>()
@@ -161,13 +161,13 @@ impl<'a> PageReader<'a> {
         let chooser = CodeReader {
             budget: PassageBudget {
                 tokens: tokens - named.min(tokens / limits::CODE_NAMED_PART),
-                bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
+                bytes: call.limits.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
             },
             is_asked_for: self.plan.asked_tokens.is_some(),
-            shown: context.shown_earlier.as_ref(),
+            shown: call.workspace.shown_earlier.as_ref(),
             words: &self.ranking.words,
-            outlines: &context.outlines,
-            threads: context.walk_options().thread_count(),
+            outlines: &call.workspace.outlines,
+            threads: call.walk_options().thread_count(),
             stop: &self.ranked.stop,
         };
         let read = files.texts.len().min(limits::CODE_FILES_READ);

@@ -7,15 +7,15 @@ use forage_rank::Ranking;
 use super::scope::{RankScope, RankedRoots};
 use super::{RankRequest, SearchIndex};
 use crate::arguments::Clamp;
-use crate::context::Context;
-use crate::cursor::{UnresolvedCursor, fingerprint};
+use crate::call::Call;
+use crate::cursor::{Group, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::tool::Tool as _;
 
 /// The plan of a call, from its request.
 pub(super) struct RankPlan<'a> {
-    pub(super) context: &'a Context,
+    pub(super) call: &'a Call,
     pub(super) scope: RankScope,
     /// Tokens of code, if the caller set them.
     pub(super) asked_tokens: Option<u64>,
@@ -34,29 +34,29 @@ pub(super) struct RankPlan<'a> {
 
 impl<'a> RankPlan<'a> {
     /// Checks the arguments of a request.
-    pub(super) fn new(context: &'a Context, request: &RankRequest) -> Result<Self, ToolError> {
-        let mut clamp = Clamp::new(&context.names, SearchIndex::NAME);
+    pub(super) fn new(call: &'a Call, request: &RankRequest) -> Result<Self, ToolError> {
+        let mut clamp = Clamp::new(&call.workspace.names, SearchIndex::NAME);
         let max = limits::CODE_TOKENS_MAX;
         let asked_tokens =
             request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), max, 0, max));
         // A caller that asks for rules or for the next page of a ranking will want files, not code.
         let is_about_files = request.explain == Some(true) || request.cursor.is_some();
-        let by_default = || match is_about_files || tokens_that_fit(context) < limits::CODE_TOKENS_MIN {
+        let by_default = || match is_about_files || tokens_that_fit(call) < limits::CODE_TOKENS_MIN {
             true => 0,
-            false => context.code_tokens,
+            false => call.limits.code_tokens,
         };
         let asked_limit = request.limit.map(|limit| {
             clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
         });
-        let scope = RankScope::new(context, request)?;
+        let scope = RankScope::new(call, request)?;
         let first_place = &scope.places[0];
         let bound = scope.bound();
         let bound =
             fingerprint::<SearchIndex>(request, &first_place.root, &first_place.start, bound.as_deref());
-        let cursor =
-            request.cursor.as_deref().map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
+        let parse = |text| UnresolvedCursor::parse(text, bound, Group::Root);
+        let cursor = request.cursor.as_deref().map(parse).transpose()?;
         Ok(Self {
-            context,
+            call,
             scope,
             asked_tokens,
             wanted_tokens: asked_tokens.unwrap_or_else(by_default),
@@ -77,7 +77,7 @@ impl<'a> RankPlan<'a> {
     /// Returns the number of files of a page with this many tokens of code.
     pub(super) fn limit_for(&self, tokens: u64) -> usize {
         // An answer with enough code names more files.
-        let files = match tokens.min(tokens_that_fit(self.context)) >= limits::CODE_TOKENS_FOR_MANY {
+        let files = match tokens.min(tokens_that_fit(self.call)) >= limits::CODE_TOKENS_FOR_MANY {
             true => limits::CODE_FILES,
             false => limits::RANKED_FILES,
         };
@@ -96,14 +96,14 @@ impl<'a> RankPlan<'a> {
         let files = self.cursor.as_ref().map_or(self.candidates() + 1, |_| forage_rank::limits::RESULTS);
         // The choice of code needs the scores of all chunks of a file.
         let chunks = if self.wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
-        let call = self.context.stop.within(self.context.timeout);
+        let stop = self.call.stop.within(self.call.limits.timeout);
         let is_page = self.cursor.is_some();
         let (max, began) = ((files, chunks), Instant::now());
-        self.scope.search(self.context, is_page, (&call, began), max, self.has_history)
+        self.scope.search(self.call, is_page, (&stop, began), max, self.has_history)
     }
 }
 
 /// Returns the tokens of code for which the text of an answer has room.
-fn tokens_that_fit(context: &Context) -> u64 {
-    (context.text_bytes / limits::CODE_TOKEN_BYTES) as u64
+fn tokens_that_fit(call: &Call) -> u64 {
+    (call.limits.text_bytes / limits::CODE_TOKEN_BYTES) as u64
 }

@@ -16,7 +16,7 @@ use forage_search::{
 };
 
 use super::scope::RankedPlace;
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::indexes::Ranked;
 use crate::limits;
@@ -52,7 +52,7 @@ struct ProvisionalFiles {
 
 /// A line search that replaces the ranked index.
 pub(super) struct ProvisionalSearch<'a> {
-    pub(super) context: &'a Context,
+    pub(super) call: &'a Call,
     pub(super) place: &'a RankedPlace,
     /// Start of the call. The time spent waiting for the index must count, too.
     pub(super) began: Instant,
@@ -67,7 +67,7 @@ impl ProvisionalSearch<'_> {
     ///
     /// Fails if the root can't be walked, or if the call was cancelled.
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
-        let Self { context, place, stop, began } = *self;
+        let Self { call, place, stop, began } = *self;
         let words = words(query);
         let end = began + limits::PROVISIONAL_TIME;
         let left = end.saturating_duration_since(Instant::now()).saturating_sub(limits::PROVISIONAL_RANKING);
@@ -78,14 +78,14 @@ impl ProvisionalSearch<'_> {
         };
         let found = files.len();
         let best = best(files, &words);
-        let mut effort = context.effort(stop);
+        let mut effort = call.effort(stop);
         effort.threads = effort.threads.min(limits::PROVISIONAL_THREADS);
         let least = limits::PROVISIONAL_FILES_MIN;
         let (index, ranked) = read_first(&place.root, &best, &effort, end, least).map_err(|error| {
             if stop.is_cancelled() {
                 ToolError::Cancelled
             } else {
-                let instead = context.names.fill("[[use {grep_search}, or ]]");
+                let instead = call.workspace.names.fill("[[use {grep_search}, or ]]");
                 ToolError::index(&format_args!("{error}; {instead}call again in a few seconds"), None)
             }
         })?;
@@ -104,7 +104,7 @@ impl ProvisionalSearch<'_> {
 
     /// Finds the files with at least one of the words.
     fn find(&self, words: &[String], in_time: &Stop) -> Result<ProvisionalFiles, ToolError> {
-        let Self { context, place, stop, .. } = *self;
+        let Self { call, place, stop, .. } = *self;
         let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
         let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
         let pattern = Pattern::new_within(&alternatives.join("|"), &options, in_time)
@@ -114,7 +114,7 @@ impl ProvisionalSearch<'_> {
             .match_kind(MatchKind::Standard)
             .build(words)
             .map_err(|error| ToolError::index(&error, None))?;
-        let options = context.walk_options();
+        let options = call.walk_options();
         // The other threads must be left to the build. If calls took them all, it would take more than twice
         // as long.
         let threads = (options.thread_count() / 2).max(1);
@@ -124,7 +124,7 @@ impl ProvisionalSearch<'_> {
             max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
             max_spans: 0,
             line_bytes: Some(limits::GREP_LINE_CHARACTERS),
-            index: context.index(&place.root),
+            index: call.workspace.index(&place.root),
             ..ScanOptions::default()
         };
         let mut files: Vec<ProvisionalFile> = Vec::new();

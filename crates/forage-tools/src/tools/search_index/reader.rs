@@ -7,7 +7,7 @@ use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
-use crate::context::Context;
+use crate::call::Call;
 use crate::file_text::lossy;
 use crate::limits;
 use crate::output_redactor::{Excerpt, OutputRedactor};
@@ -16,7 +16,7 @@ use crate::text::around_place;
 
 /// Reads the displayed lines of ranked files.
 pub(super) struct ChunkReader<'a> {
-    pub(super) context: &'a Context,
+    pub(super) call: &'a Call,
     pub(super) words: &'a QueryWords,
     /// True if a record must contain the reasons for its rank.
     pub(super) explain: bool,
@@ -58,8 +58,8 @@ impl ChunkReader<'_> {
     ) -> RankedFile {
         // We evaluate these only if needed: if code of this file is displayed, it has no lines here.
         let excerpt = LazyCell::new(|| Excerpt::new(text));
-        let context = self.context;
-        let outline = LazyCell::new(|| context.outlines.outline(&hit.path, text, &context.stop));
+        let call = self.call;
+        let outline = LazyCell::new(|| call.workspace.outlines.outline(&hit.path, text, &call.stop));
         let mut shown: Vec<RankedChunk> = Vec::new();
         for chunk in hit.chunks.iter().take(chunks) {
             self.chunk(chunk, (&excerpt, &outline), lines, &mut shown);
@@ -157,7 +157,7 @@ impl ChunkReader<'_> {
     fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
-        if self.context.max_file_bytes.is_some_and(|max| file.size() > max) {
+        if self.call.limits.max_file_bytes.is_some_and(|max| file.size() > max) {
             return Err(SkipReason::TooLarge);
         }
         let mut buffer = ReadBuffer::default();

@@ -10,8 +10,8 @@ use forage_rank::{FileHit, RankIndex, Ranking, known_language, language_of, sear
 use super::RankRequest;
 use super::provisional::ProvisionalSearch;
 use crate::arguments::file_globs;
+use crate::call::{Call, RankUnavailable};
 use crate::changes::ChangedFiles;
-use crate::context::{Context, RankUnavailable};
 use crate::error::ToolError;
 use crate::indexes::Ranked;
 use crate::limits;
@@ -33,8 +33,8 @@ pub(super) struct RankScope {
 
 /// A root and the part of it that is ranked.
 pub(super) struct RankedPlace {
-    /// The context for this root only.
-    context: Context,
+    /// The call, about this root only.
+    call: Call,
     pub(super) root: Arc<Root>,
     /// False if relative paths are below this root.
     pub(super) is_other: bool,
@@ -61,7 +61,7 @@ pub(super) struct RankedRoots<'a> {
 }
 
 impl RankScope {
-    pub(super) fn new(context: &Context, request: &RankRequest) -> Result<Self, ToolError> {
+    pub(super) fn new(call: &Call, request: &RankRequest) -> Result<Self, ToolError> {
         let has_code = request.like.as_deref().is_some_and(|like| !like.trim().is_empty());
         if request.query.trim().is_empty() && !has_code {
             let problem = "it is empty; say what you are looking for, in words or names";
@@ -69,13 +69,13 @@ impl RankScope {
         }
         let languages = request.languages.iter().flatten().map(|name| {
             known_language(name).ok_or_else(|| {
-                let globs = context.names.fill("{search_index.file_pattern}");
+                let globs = call.workspace.names.fill("{search_index.file_pattern}");
                 let problem = format!("`{name}` is not a known language; omit it, or use {globs}");
                 ToolError::argument("languages", problem)
             })
         });
         let languages: Vec<&'static str> = languages.collect::<Result<_, _>>()?;
-        let (query, named) = roots_in_query(context, &request.query)?;
+        let (query, named) = roots_in_query(call, &request.query)?;
         let path = request.path.as_deref().filter(|path| !is_anywhere(path));
         let (roots, target) = match (path, named.is_empty()) {
             (Some(_), false) => {
@@ -83,9 +83,9 @@ impl RankScope {
                 return Err(ToolError::argument("path", problem));
             }
             (None, false) => (named, None),
-            (None, true) if context.roots.all().len() > 1 => (context.roots.all().to_vec(), None),
+            (None, true) if call.roots.all().len() > 1 => (call.roots.all().to_vec(), None),
             (path, true) => {
-                let target = context.place(path)?.in_working_tree(&context.names)?;
+                let target = call.place(path)?.in_working_tree(&call.workspace.names)?;
                 (vec![Arc::clone(&target.root)], Some(target))
             }
         };
@@ -113,15 +113,15 @@ impl RankScope {
         let mut place = |root: Arc<Root>| {
             let mut only = only.clone();
             if let Some(range) = range {
-                let changed = ChangedFiles::read(&root, range, &context.stop.within(context.timeout))?;
+                let changed = ChangedFiles::read(&root, range, &call.stop.within(call.limits.timeout))?;
                 changed.check(&root, &start)?;
                 notes.extend(changed.notes());
                 only = Some(Globs::among(only, &changed.files));
             }
             Ok::<_, ToolError>(RankedPlace {
                 // If a nested root is not searched itself, its files are searched as part of this root.
-                context: if is_one { context.clone() } else { context.only(&root) },
-                is_other: !context.is_first(&root),
+                call: if is_one { call.clone() } else { call.only(&root) },
+                is_other: !call.is_first(&root),
                 start: start.clone(),
                 only,
                 languages: languages.clone(),
@@ -147,14 +147,14 @@ impl RankScope {
     /// See [`RankScope::ranked`] and [`RankedRoots::search`].
     pub(super) fn search(
         &self,
-        context: &Context,
+        call: &Call,
         is_page: bool,
-        (call, began): (&Stop, Instant),
+        (stop, began): (&Stop, Instant),
         max: (usize, usize),
         history: bool,
     ) -> Result<(RankedRoots<'_>, Ranking), ToolError> {
         let search = || {
-            let ranked = self.ranked(context, is_page, (call, began))?;
+            let ranked = self.ranked(call, is_page, (stop, began))?;
             let ranking = ranked.search(&self.query, max, true, history);
             Ok::<_, ToolError>((ranked, ranking))
         };
@@ -174,11 +174,11 @@ impl RankScope {
     /// Fails if no root can be ranked, if the call was cancelled, or if a page can't be continued.
     fn ranked(
         &self,
-        context: &Context,
+        call: &Call,
         is_page: bool,
-        (call, began): (&Stop, Instant),
+        (stop, began): (&Stop, Instant),
     ) -> Result<RankedRoots<'_>, ToolError> {
-        let of = |place: &RankedPlace| match place.context.ranked(&place.root, call) {
+        let of = |place: &RankedPlace| match place.call.ranked(&place.root, stop) {
             Ok(ranked) => Ok(ranked),
             Err(RankUnavailable::Never(error)) => Err(error),
             Err(RankUnavailable::NotYet(_)) if is_page => {
@@ -187,8 +187,7 @@ impl RankScope {
                 Err(ToolError::argument("cursor", problem))
             }
             Err(RankUnavailable::NotYet(progress)) => {
-                ProvisionalSearch { context: &place.context, place, began, stop: call }
-                    .rank(&self.query, progress)
+                ProvisionalSearch { call: &place.call, place, began, stop }.rank(&self.query, progress)
             }
         };
         // Each index takes memory while it is written, so this must have its own limit on concurrency.
@@ -211,28 +210,27 @@ impl RankScope {
         }
         match first {
             Some(error) if roots.is_empty() => Err(error),
-            _ => Ok(RankedRoots { roots, failures, stop: context.after_ranking(call) }),
+            _ => Ok(RankedRoots { roots, failures, stop: call.after_ranking(stop) }),
         }
     }
 }
 
 /// Extracts the names of roots from a question, if there are several roots. Returns the question without
 /// them, and these roots.
-fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Root>>), ToolError> {
+fn roots_in_query(call: &Call, query: &str) -> Result<(String, Vec<Arc<Root>>), ToolError> {
     let is_name = |word: &&str| word.len() > ROOT.len() && word.starts_with(ROOT);
     let names: Vec<&str> = query.split_whitespace().filter(is_name).collect();
-    if names.is_empty() || context.roots.all().len() == 1 {
+    if names.is_empty() || call.roots.all().len() == 1 {
         return Ok((query.to_owned(), Vec::new()));
     }
     let mut roots: Vec<Arc<Root>> = Vec::new();
     let mut rest = query.to_owned();
     for name in names {
-        let (root, path) = context
-            .named_root(&name[ROOT.len()..])
-            .map_err(|problem| ToolError::argument("query", problem))?;
+        let (root, path) =
+            call.named_root(&name[ROOT.len()..]).map_err(|problem| ToolError::argument("query", problem))?;
         if !path.is_root() {
             let name = clip(name, limits::QUOTED_BYTES);
-            let path = context.names.fill("{search_index.path}");
+            let path = call.workspace.names.fill("{search_index.path}");
             let problem = format!("{name} is a path in a root; give it as `{path}`");
             return Err(ToolError::argument("query", problem));
         }
@@ -308,7 +306,7 @@ impl RankedRoots<'_> {
     pub(super) fn count_excluded(&self) -> Result<u64, ToolError> {
         let mut all = 0;
         for RankedRoot { place, ranked, .. } in &self.roots {
-            if place.context.excludes.is_some() {
+            if place.call.workspace.excludes.is_some() {
                 let is_excluded = |path: &str| place.chosen(path) == Some(false);
                 let count = ranked.index.count_files(is_excluded, &|| self.stop.check().is_some());
                 all += count.ok_or_else(|| self.over())?;
@@ -321,8 +319,8 @@ impl RankedRoots<'_> {
 impl RankedPlace {
     /// Returns the options for a walk over the files of this place.
     pub(super) fn walk_options(&self) -> WalkOptions {
-        let options = WalkOptions { only: self.only.clone(), ..self.context.walk_options() };
-        self.context.known_to_index(&self.root, options)
+        let options = WalkOptions { only: self.only.clone(), ..self.call.walk_options() };
+        self.call.workspace.known_to_index(&self.root, options)
     }
 
     pub(super) fn allows(&self, path: &str) -> bool {
@@ -337,7 +335,8 @@ impl RankedPlace {
         {
             return None;
         }
-        let Context { excludes, apart, .. } = &self.context;
+        let Call { workspace, apart, .. } = &self.call;
+        let excludes = &workspace.excludes;
         if self.start.is_root() && self.only.is_none() && excludes.is_none() && apart.is_empty() {
             return Some(true);
         }

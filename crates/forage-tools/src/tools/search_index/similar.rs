@@ -23,7 +23,7 @@ use super::plan::RankPlan;
 use super::render::{HEAD, head_path, push_foreign, shown_name};
 use super::scope::RankedPlace;
 use super::{CutDefinition, RankRequest, RankResponse, RankedCode, SearchIndex};
-use crate::context::Context;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file_text::{lossy, whole_text};
 use crate::limits;
@@ -77,7 +77,7 @@ struct GivenCode {
 
 impl GivenCode {
     /// Reads the code at `path#name` or `path:FIRST-LAST`. A text of several lines is the code itself.
-    fn new(context: &Context, request: &RankRequest, like: &str, stop: &Stop) -> Result<Self, ToolError> {
+    fn new(call: &Call, request: &RankRequest, like: &str, stop: &Stop) -> Result<Self, ToolError> {
         let too_short = || {
             let least = forage_rank::limits::SIMILAR_TOKENS;
             let problem = format!("it has fewer than {least} tokens of code; give a whole definition");
@@ -92,9 +92,9 @@ impl GivenCode {
             return pasted();
         }
         // The code of a dependency may be compared with that of the project.
-        let with_dependency = context.with_dependency(Some(like)).map_err(about_like)?;
-        let context = with_dependency.as_ref().unwrap_or(context);
-        let named = named_code(context, like.trim(), stop);
+        let with_dependency = call.with_dependency(Some(like)).map_err(about_like)?;
+        let call = with_dependency.as_ref().unwrap_or(call);
+        let named = named_code(call, like.trim(), stop);
         if named.is_err() && is_line_of_code(like) {
             return pasted();
         }
@@ -147,28 +147,28 @@ type PlacedFile = (usize, RelPath);
 
 /// Answers a request with `like`.
 pub(super) fn run(
-    context: &Context,
+    call: &Call,
     request: &RankRequest,
     like: &str,
 ) -> Result<ToolOutcome<RankResponse>, ToolError> {
-    let argument = |name| context.names.argument(SearchIndex::NAME, name);
+    let argument = |name| call.workspace.names.argument(SearchIndex::NAME, name);
     if request.cursor.is_some() {
         let problem = format!("similar code has one page; set `{}` for more", argument("limit"));
         return Err(ToolError::argument("cursor", problem));
     }
-    let stop = context.stop.within(context.timeout);
-    let given = GivenCode::new(context, request, like, &stop)?;
-    let plan = RankPlan::new(context, &RankRequest { query: String::new(), ..request.clone() })?;
-    let comparing = stop.within(context.timeout.mul_f64(limits::SIMILAR_COMPARE_SHARE));
-    let search = SimilarSearch { context, plan: &plan, given: &given, comparing, stop };
+    let stop = call.stop.within(call.limits.timeout);
+    let given = GivenCode::new(call, request, like, &stop)?;
+    let plan = RankPlan::new(call, &RankRequest { query: String::new(), ..request.clone() })?;
+    let comparing = stop.within(call.limits.timeout.mul_f64(limits::SIMILAR_COMPARE_SHARE));
+    let search = SimilarSearch { call, plan: &plan, given: &given, comparing, stop };
     let (files, reports) = search.scan()?;
     let compared = files.files();
     let ComparedDefinitions { found, all, other_files, is_whole } = search.compare(files);
-    if context.stop.is_cancelled() {
+    if call.stop.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
     let mut hidden = RedactionReport::default();
-    let similar = search.records(&found, &mut OutputRedactor::new(&context.redactor, &mut hidden));
+    let similar = search.records(&found, &mut OutputRedactor::new(&call.workspace.redactor, &mut hidden));
     // A file may also have disappeared in the meantime.
     let is_whole = is_whole && (similar.len() == found.len() || search.stop.check().is_none());
     let response = search.response(request, similar, (compared, all));
@@ -212,7 +212,7 @@ struct ComparedDefinitions {
 }
 
 struct SimilarSearch<'a> {
-    context: &'a Context,
+    call: &'a Call,
     plan: &'a RankPlan<'a>,
     given: &'a GivenCode,
     /// Ends before the call does, so that there is time to read what was found.
@@ -229,7 +229,7 @@ impl SimilarSearch<'_> {
     fn scan(&self) -> Result<(ScannedFiles<PlacedFile>, Vec<WalkReport>), ToolError> {
         let mut files = ScannedFiles::default();
         let mut reports = Vec::new();
-        let stop = self.stop.within(self.context.timeout.mul_f64(limits::SIMILAR_SCAN_SHARE));
+        let stop = self.stop.within(self.call.limits.timeout.mul_f64(limits::SIMILAR_SCAN_SHARE));
         for (nth, place) in self.plan.scope.places.iter().enumerate() {
             let report = walk(
                 &place.root,
@@ -274,7 +274,7 @@ impl SimilarSearch<'_> {
         // Most files without an extension are no scripts, so we need not count those that we can't read.
         let skipped_as = |reason| Err(Some(reason).filter(|_| is_known));
         let mut file = entry.open(skipped).ok_or(None)?;
-        let max = self.context.max_file_bytes.unwrap_or(u64::MAX).min(limits::SIMILAR_FILE_BYTES as u64);
+        let max = self.call.limits.max_file_bytes.unwrap_or(u64::MAX).min(limits::SIMILAR_FILE_BYTES as u64);
         match file.read_into(buffer, max as usize) {
             Ok(Contents::Whole) => {}
             Ok(Contents::TooLarge) => return skipped_as(SkipReason::TooLarge),
@@ -296,7 +296,7 @@ impl SimilarSearch<'_> {
         let limit = self.plan.asked_limit.unwrap_or(limits::SIMILAR_DEFINITIONS) as usize;
         let BestFiles { files, others, weights } =
             files.best(piece, forage_rank::limits::SIMILAR_FILES.max(limit));
-        let threads = self.context.walk_options().thread_count();
+        let threads = self.call.walk_options().thread_count();
         let compared = map_in_threads(files, threads, |file| {
             let Some((path, text, outline)) = self.read(&file, &self.comparing) else {
                 return (Vec::new(), self.comparing.check().is_none());
@@ -326,7 +326,7 @@ impl SimilarSearch<'_> {
         }
         let (text, ..) = whole_text(&self.place(file).root, &file.1, stop).ok()?;
         let path = String::from_utf8_lossy(file.1.as_bytes()).into_owned();
-        let outline = self.context.outlines.outline(&path, &text, stop);
+        let outline = self.call.workspace.outlines.outline(&path, &text, stop);
         // An outline that was cut short has other definitions.
         stop.check().is_none().then(|| (path, text.into_text(), outline))
     }
@@ -339,7 +339,7 @@ impl SimilarSearch<'_> {
     ) -> Vec<SimilarCode> {
         let mut budget = CodeBudget {
             tokens: self.plan.wanted_tokens as usize,
-            bytes: self.context.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES),
+            bytes: self.call.limits.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES),
         };
         let mut records = Vec::new();
         for (file, found) in found {

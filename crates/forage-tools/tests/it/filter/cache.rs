@@ -30,12 +30,12 @@ fn only_equal_requests_hit_the_cache() {
             AnswerForm::Ids { .. } => json!({"files": [entry("F1", 3)]}).to_string(),
         };
         let model = Scripted::saying(text);
-        let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
-        context.filter.cache = Some(Arc::new(MemoryCache::default()));
-        let asked = |context: &Context, query: &str, terms: &[&str]| {
+        let mut workspace = workspace(&tree, EvidenceForm::Compact, form, &[&model]);
+        workspace.filter.cache = Some(Arc::new(MemoryCache::default()));
+        let asked = |workspace: &Workspace, query: &str, terms: &[&str]| {
             let before = model.requests.lock().unwrap().len();
             let answer =
-                call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
+                call(workspace, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
             assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
             let asked = model.requests.lock().unwrap().len() - before;
             assert_eq!(
@@ -46,22 +46,22 @@ fn only_equal_requests_hit_the_cache() {
             );
             asked
         };
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
-        assert_eq!(asked(&context, "q", &["needle"]), 0);
-        assert_eq!(asked(&context, "another q", &["needle"]), 1);
-        assert_eq!(asked(&context, "q", &["needle", "line 5$"]), 1);
-        context.filter.evidence = EvidenceForm::Requirement;
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
-        context.filter.evidence = EvidenceForm::Compact;
+        assert_eq!(asked(&workspace, "q", &["needle"]), 1);
+        assert_eq!(asked(&workspace, "q", &["needle"]), 0);
+        assert_eq!(asked(&workspace, "another q", &["needle"]), 1);
+        assert_eq!(asked(&workspace, "q", &["needle", "line 5$"]), 1);
+        workspace.filter.evidence = EvidenceForm::Requirement;
+        assert_eq!(asked(&workspace, "q", &["needle"]), 1);
+        workspace.filter.evidence = EvidenceForm::Compact;
         // A line changes that the model sees. The cache needs no invalidation for this.
         tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
+        assert_eq!(asked(&workspace, "q", &["needle"]), 1);
         // Now a line changes that the model does not see.
         tree.write(
             "a.txt",
             numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"),
         );
-        assert_eq!(asked(&context, "q", &["needle"]), 0);
+        assert_eq!(asked(&workspace, "q", &["needle"]), 0);
         tree.write("a.txt", numbered(30, &[2]));
     }
 }
@@ -77,9 +77,9 @@ fn failures_and_halves_are_not_kept() {
     for (text, finish) in replies {
         let cache = Arc::new(MemoryCache::default());
         let model = Scripted::new("small", move |_, _| Ok(ends(says(&text), finish)));
-        let mut context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
-        context.filter.cache = Some(Arc::clone(&cache) as Arc<dyn AnswerCache>);
-        let _ = search(&context, &["needle"]);
+        let mut workspace = workspace(&tree, EvidenceForm::Compact, IDS, &[&model]);
+        workspace.filter.cache = Some(Arc::clone(&cache) as Arc<dyn AnswerCache>);
+        let _ = search(&workspace, &["needle"]);
         assert!(cache.answers.lock().unwrap().is_empty());
     }
 }
@@ -88,12 +88,12 @@ fn failures_and_halves_are_not_kept() {
 fn only_the_shards_that_are_not_in_the_cache_are_asked() {
     let tree = wide_tree();
     let model = failing_for_the_first();
-    let mut context = sharded(&tree, 4, &[&model]);
-    context.filter.cache = Some(Arc::new(MemoryCache::default()));
-    search(&context, &["needle"]).unwrap_err();
+    let mut workspace = sharded(&tree, 4, &[&model]);
+    workspace.filter.cache = Some(Arc::new(MemoryCache::default()));
+    search(&workspace, &["needle"]).unwrap_err();
     let healed = Scripted::saying("[]");
-    context.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>].into();
-    let answer = search(&context, &["needle"]).unwrap();
+    workspace.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>].into();
+    let answer = search(&workspace, &["needle"]).unwrap();
     assert_eq!(healed.sent().len(), 1);
     assert!(answer.text.contains("[3 answers from the cache, up to 2 h old]"), "{}", answer.text);
 }

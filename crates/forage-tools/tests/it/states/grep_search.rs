@@ -10,12 +10,12 @@ use crate::support::Tree;
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("grep_search");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("in two files, with lines of context", json!({"pattern": "with_retries"})),
             ("without lines of context", json!({"pattern": "with_retries", "context_lines": 0})),
@@ -35,9 +35,9 @@ pub(super) fn page() -> Page {
             ("a link in the path", json!({"pattern": "twice", "path": "docs/latest.md"})),
         ],
     );
-    page.records("with its records", &context, json!({"pattern": "backoff", "context_lines": 0}));
+    page.records("with its records", &workspace, json!({"pattern": "backoff", "context_lines": 0}));
     page.states(
-        &context,
+        &workspace,
         [
             ("files", json!({"pattern": "retry", "output": "files"})),
             ("counts, on two pages", json!({"pattern": "retry", "output": "counts", "max_results": 2})),
@@ -52,11 +52,11 @@ pub(super) fn page() -> Page {
             ("uses of a name that is defined nowhere", json!({"pattern": "println", "output": "uses"})),
         ],
     );
-    page.records("uses with their records", &context, json!({"pattern": "backoff", "output": "uses"}));
+    page.records("uses with their records", &workspace, json!({"pattern": "backoff", "output": "uses"}));
 
     page.chapter("Nothing found");
     page.states(
-        &context,
+        &workspace,
         [
             ("nowhere", json!({"pattern": "absent"})),
             ("no file", json!({"pattern": "absent", "output": "files"})),
@@ -82,19 +82,19 @@ pub(super) fn page() -> Page {
     notebooks.write("a.ipynb", format!("{{\"cells\": [\n{cell}\n{output}\n]}}\n"));
     notebooks.write("one_line.ipynb", format!("{{\"cells\": [{cell} {output}, {cell} {output}]}}\n"));
     notebooks.write("broken.ipynb", "{\"cells\": [\n\"retry later\"\n");
-    let of_notebooks = notebooks.context();
+    let of_notebooks = notebooks.workspace();
     page.state("in outputs of a notebook alone", &of_notebooks, {
         json!({"pattern": "^only|in an output$", "file_pattern": "a.ipynb"})
     });
-    let excluding = excluding(&context, "!web");
+    let excluding = excluding(&workspace, "!web");
     page.state("in files that the configuration leaves out", &excluding, json!({"pattern": "checkout"}));
     let as_told = json!({"pattern": "checkout", "include_ignored": true});
     page.state("and what that answer says to do", &excluding, as_told);
-    page.records("with its records", &context, json!({"pattern": "only_in_build"}));
+    page.records("with its records", &workspace, json!({"pattern": "only_in_build"}));
 
     page.chapter("How the request was read");
     page.states(
-        &context,
+        &workspace,
         [
             ("numbers out of their ranges", json!({"pattern": "mug", "context_lines": 99, "max_results": 0})),
             ("a path with a line", json!({"pattern": "mug", "path": "docs/export.csv:2"})),
@@ -120,68 +120,68 @@ pub(super) fn page() -> Page {
     let mut request = json!({"pattern": "retry", "max_results": 5, "context_lines": 0});
     let mut first = json!(null);
     for what in ["the first page", "the second", "the third"] {
-        request["cursor"] = page.state(what, &context, request.clone());
+        request["cursor"] = page.state(what, &workspace, request.clone());
         first = if first.is_null() { request["cursor"].clone() } else { first };
     }
     let mut last = json!({"pattern": "backoff", "max_results": 1, "context_lines": 0});
-    last["cursor"] = page.state("the page before the last", &context, last.clone());
-    page.state("the last page", &context, last.clone());
+    last["cursor"] = page.state("the page before the last", &workspace, last.clone());
+    page.state("the last page", &workspace, last.clone());
     std::fs::write(tree.root().join("src/retry.rs"), "fn nothing() {}\n").unwrap();
-    page.state("nothing is left behind the cursor", &context, last);
-    let few = with(&context, |context| context.text_bytes = 700);
+    page.state("nothing is left behind the cursor", &workspace, last);
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 700);
     page.state("room for a part of the text", &few, json!({"pattern": "retr"}));
     let uses = json!({"pattern": "retry", "output": "uses"});
     page.state("room for a part of the uses", &few, uses.clone());
     page.state(
         "room for a part of the files",
-        &with(&context, |context| context.text_bytes = 330),
+        &with(&workspace, |workspace| workspace.limits.text_bytes = 330),
         json!({"pattern": "retry", "output": "files"}),
     );
-    let few = with(&context, |context| context.text_bytes = 390);
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 390);
     page.state("no room for context", &few, json!({"pattern": "only_in|pay", "context_lines": 5}));
-    let small = with(&context, |context| context.max_file_bytes = Some(100));
+    let small = with(&workspace, |workspace| workspace.limits.max_file_bytes = Some(100));
     page.state("files over the configured size", &small, json!({"pattern": "mug"}));
     page.state("what is asked for is in them alone", &small, json!({"pattern": "fn backoff"}));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time for anything", &no_time, json!({"pattern": "retry"}));
-    let (_slow, context_of_slow, pattern) = slow();
-    page.in_time("not enough time", &context_of_slow, json!({"pattern": pattern}), |text| {
+    let (_slow, workspace_of_slow, pattern) = slow();
+    page.in_time("not enough time", &workspace_of_slow, json!({"pattern": pattern}), |text| {
         text.contains("time limit")
     });
-    page.state("cancelled", &cancelled(&context), json!({"pattern": "retry"}));
-    page.state("cancelled on the way", &cancelled_later(&context), json!({"pattern": "retry"}));
+    page.state("cancelled", &cancelled(&workspace), json!({"pattern": "retry"}));
+    page.state("cancelled on the way", &cancelled_later(&workspace), json!({"pattern": "retry"}));
     let large = Tree::new();
     large.write("rows.txt", format!("row\n{}", format!("{}\n", "x".repeat(3_000)).repeat(100)).repeat(60));
-    let few = with(&large.context(), |context| context.text_bytes = 2_000);
+    let few = with(&large.workspace(), |workspace| workspace.limits.text_bytes = 2_000);
     page.state(
         "more lines of one file than are held",
         &few,
         json!({"pattern": "row", "context_lines": 50, "max_results": 10_000}),
     );
     large.write("rows.txt", "x".repeat(18 << 20));
-    page.state("a line that fills a file", &large.context(), json!({"pattern": "retry"}));
+    page.state("a line that fills a file", &large.workspace(), json!({"pattern": "retry"}));
     let repeated = Tree::new();
     repeated.write("a.txt", "a".repeat(60));
-    page.state("too many steps", &repeated.context(), json!({"pattern": r"^(?:(a+)+\1)+c$"}));
-    let both = with_another_root(&context, &large);
+    page.state("too many steps", &repeated.workspace(), json!({"pattern": r"^(?:(a+)+\1)+c$"}));
+    let both = with_another_root(&workspace, &large);
     page.state("one root of two", &both, json!({"pattern": "mug"}));
 
     page.chapter("Warnings");
     page.state("notebooks", &of_notebooks, json!({"pattern": "retry", "context_lines": 0}));
-    page.state("one of several globs that no file fits", &context, {
+    page.state("one of several globs that no file fits", &workspace, {
         json!({"pattern": "mug", "file_pattern": "*.java,*.csv,!*.md", "output": "files"})
     });
-    page.state("look-around", &context, json!({"pattern": r"fn (?!retry)\w+", "path": "src"}));
+    page.state("look-around", &workspace, json!({"pattern": r"fn (?!retry)\w+", "path": "src"}));
     let warned = Tree::new();
     warned.write(".ignore", "{a\n");
     warned.write("a.txt", "retry\n");
-    page.state("an ignore file that can't be understood", &warned.context(), json!({"pattern": "retry"}));
-    let noticed = with(&context, |context| context.notices = vec!["the root is a guess".to_owned()]);
+    page.state("an ignore file that can't be understood", &warned.workspace(), json!({"pattern": "retry"}));
+    let noticed = with(&workspace, |workspace| workspace.notices = vec!["the root is a guess".to_owned()]);
     page.state("a notice of the caller", &noticed, json!({"pattern": "mug"}));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("an empty pattern", json!({"pattern": ""})),
             ("uses of what is no name", json!({"pattern": "a.*b", "output": "uses"})),

@@ -23,11 +23,11 @@ pub(super) fn page() -> Page {
         ("src/secret.rs", "quokka ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n"),
     ];
     let collection = fixture(&texts.map(|(path, text)| code(path, text)));
-    let context = &collection.context;
+    let workspace = &collection.workspace;
 
     page.chapter("Found");
     page.states(
-        context,
+        workspace,
         [
             ("a name", json!({"query": "ORA-00942"})),
             ("words", json!({"query": "backoff connect"})),
@@ -39,16 +39,16 @@ pub(super) fn page() -> Page {
             ("a secret is hidden", json!({"query": "quokka"})),
         ],
     );
-    page.records("with its records", context, json!({"query": "ORA-00942", "limit": 2}));
+    page.records("with its records", workspace, json!({"query": "ORA-00942", "limit": 2}));
     let without_text = fixture(&[code("src/db.rs", "E0308 here\n")]);
     for point in without_text.store.points.lock().unwrap().values_mut() {
         point.payload.remove("text");
     }
-    page.state("no text to compare a name with", &without_text.context, json!({"query": "E0308"}));
+    page.state("no text to compare a name with", &without_text.workspace, json!({"query": "E0308"}));
 
     page.chapter("Nothing found");
     page.states(
-        context,
+        workspace,
         [
             ("nowhere", json!({"query": "absent"})),
             ("with and without the filter", json!({"query": "absent", "path": "src/db.rs"})),
@@ -63,7 +63,7 @@ pub(super) fn page() -> Page {
 
     page.chapter("How the request was read");
     page.states(
-        context,
+        workspace,
         [
             ("a number out of its range", json!({"query": "backoff", "limit": 0})),
             (
@@ -74,19 +74,19 @@ pub(super) fn page() -> Page {
     );
 
     page.chapter("Limits");
-    let few = with(context, |context| context.text_bytes = 420);
+    let few = with(workspace, |workspace| workspace.limits.text_bytes = 420);
     page.state("no room for lines", &few, json!({"query": "ORA-00942"}));
     *collection.store.failures.lock().unwrap() = vec![StoreError::Unauthorized("wrong key".to_owned())];
-    page.state("the store does not answer", context, json!({"query": "backoff"}));
-    let no_encoder = with(context, |context| {
-        context.lookup.retriever =
+    page.state("the store does not answer", workspace, json!({"query": "backoff"}));
+    let no_encoder = with(workspace, |workspace| {
+        workspace.lookup.retriever =
             Ok(Arc::new(Retriever { encoder: Some(Arc::new(NoEncoder)), ..retriever(&collection.store) }));
     });
     page.state("queries can't be encoded", &no_encoder, json!({"query": "backoff"}));
 
     page.chapter("Errors");
     page.states(
-        context,
+        workspace,
         [
             ("an empty query", json!({"query": " "})),
             ("a query that is too long", json!({"query": "a ".repeat(5_000)})),
@@ -97,12 +97,12 @@ pub(super) fn page() -> Page {
             ("no query", json!({})),
         ],
     );
-    page.state("cancelled", &cancelled(context), json!({"query": "backoff"}));
+    page.state("cancelled", &cancelled(workspace), json!({"query": "backoff"}));
     *collection.store.collection.lock().unwrap() = None;
-    let anew = with(context, |context| {
-        context.lookup.retriever = Ok(Arc::new(retriever(&collection.store)));
+    let anew = with(workspace, |workspace| {
+        workspace.lookup.retriever = Ok(Arc::new(retriever(&collection.store)));
     });
     page.state("the collection is not there", &anew, json!({"query": "backoff"}));
-    page.state("no collection is configured", &shop().context(), json!({"query": "backoff"}));
+    page.state("no collection is configured", &shop().workspace(), json!({"query": "backoff"}));
     page
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
 use forage_tools::{
-    AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterBreadth, FilterCandidates,
-    FilterMode, OnModelFailure,
+    AnswerCache, AnswerForm, CacheKey, CachedAnswer, EvidenceForm, FilterBreadth, FilterCandidates,
+    FilterMode, OnModelFailure, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -49,10 +49,10 @@ fn refused() -> Arc<dyn ChatModel> {
     model("test/first", |_| Err(ChatError::Unauthorized { model: "test/first".to_owned(), status: 401 }))
 }
 
-fn asking(context: &Context, models: Vec<Arc<dyn ChatModel>>) -> Context {
-    with(context, |context| {
-        context.filter.mode = FilterMode::Model;
-        context.filter.models = models.into();
+fn asking(workspace: &Workspace, models: Vec<Arc<dyn ChatModel>>) -> Workspace {
+    with(workspace, |workspace| {
+        workspace.filter.mode = FilterMode::Model;
+        workspace.filter.models = models.into();
     })
 }
 
@@ -86,24 +86,24 @@ fn ask(terms: &[&str]) -> Value {
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("keyword_search");
-    without_model(&mut page, &context);
-    with_model(&mut page, &context);
+    without_model(&mut page, &workspace);
+    with_model(&mut page, &workspace);
     breadth(&mut page);
     ranked(&mut page);
 
     page.chapter("Limits");
     // The root's path occurs twice: in the heading, and before the name that is not UTF-8.
-    let root_bytes = context.roots.main().path().as_os_str().len();
-    let few = with(&context, |context| context.text_bytes = 660 + 2 * root_bytes);
+    let root_bytes = workspace.roots.main().path().as_os_str().len();
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 660 + 2 * root_bytes);
     page.state("no room for lines", &few, ask(&["retr"]));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time", &no_time, ask(&["retry"]));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("an empty query", json!({"query": "", "search_terms": ["retry"]})),
             ("a query that is too long", json!({"query": "a".repeat(10_000), "search_terms": ["retry"]})),
@@ -117,14 +117,14 @@ pub(super) fn page() -> Page {
             ),
         ],
     );
-    page.state("cancelled", &cancelled(&context), ask(&["retry"]));
+    page.state("cancelled", &cancelled(&workspace), ask(&["retry"]));
     page
 }
 
-fn without_model(page: &mut Page, context: &Context) {
+fn without_model(page: &mut Page, workspace: &Workspace) {
     page.chapter("Without a model");
     page.states(
-        context,
+        workspace,
         [
             ("found", ask(&["backoff", "with_retries"])),
             ("terms without matches and one that is not valid", ask(&["twice", "absent", "retry("])),
@@ -136,58 +136,59 @@ fn without_model(page: &mut Page, context: &Context) {
             ("names of other tools", json!({"question": "waiting", "keywords": ["twice"]})),
         ],
     );
-    page.records("with its records", context, ask(&["twice", "absent"]));
+    page.records("with its records", workspace, ask(&["twice", "absent"]));
 }
 
-fn with_model(page: &mut Page, context: &Context) {
+fn with_model(page: &mut Page, workspace: &Workspace) {
     page.chapter("With a model");
     let terms = ask(&["with_retries", "twice"]);
     let two = "src/retry.rs: sends a request again\ndocs/retries.md: says how often";
-    page.state("it keeps two files", &asking(context, vec![saying(two)]), terms.clone());
-    page.records("with its records", &asking(context, vec![saying(two)]), terms.clone());
+    page.state("it keeps two files", &asking(workspace, vec![saying(two)]), terms.clone());
+    page.records("with its records", &asking(workspace, vec![saying(two)]), terms.clone());
     let costs = model("test/small", move |_| {
         let mut answer = ChatAnswer::from_text("test", "small", two);
         answer.usage = Some(Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 40 });
         answer.cost_usd = Some(0.0012);
         Ok(answer)
     });
-    page.state("with its cost", &asking(context, vec![costs]), terms.clone());
+    page.state("with its cost", &asking(workspace, vec![costs]), terms.clone());
     let invents = saying("src/retry.rs: sends again\nsrc/other.rs: is not there");
-    page.state("it names a file that was not found", &asking(context, vec![invents]), terms.clone());
-    page.state("no reason", &asking(context, vec![saying("src/retry.rs")]), terms.clone());
+    page.state("it names a file that was not found", &asking(workspace, vec![invents]), terms.clone());
+    page.state("no reason", &asking(workspace, vec![saying("src/retry.rs")]), terms.clone());
     let none = || saying("No relevant files found");
-    page.state("it keeps none", &asking(context, vec![none()]), terms.clone());
-    page.state("nothing to ask it of", &asking(context, vec![none()]), ask(&["absent"]));
-    page.state("a secret is sent to no model", &asking(context, vec![none()]), ask(&["token"]));
+    page.state("it keeps none", &asking(workspace, vec![none()]), terms.clone());
+    page.state("nothing to ask it of", &asking(workspace, vec![none()]), ask(&["absent"]));
+    page.state("a secret is sent to no model", &asking(workspace, vec![none()]), ask(&["token"]));
     let cut = model("test/small", |_| {
         let mut answer = ChatAnswer::from_text("test", "small", "src/retry.rs: sends a request ag");
         answer.finish = Finish::Length;
         Ok(answer)
     });
-    page.state("it was cut", &asking(context, vec![cut]), terms.clone());
-    page.state("the second model was asked", &asking(context, vec![refused(), saying(two)]), terms.clone());
-    let cached =
-        with(&asking(context, vec![saying("")]), |context| context.filter.cache = Some(Arc::new(Cache)));
+    page.state("it was cut", &asking(workspace, vec![cut]), terms.clone());
+    page.state("the second model was asked", &asking(workspace, vec![refused(), saying(two)]), terms.clone());
+    let cached = with(&asking(workspace, vec![saying("")]), |workspace| {
+        workspace.filter.cache = Some(Arc::new(Cache))
+    });
     page.state("from the cache", &cached, terms.clone());
     let graded = model("test/small", |evidence| {
         let files = [("src/retry.rs", 3, "sends again"), ("docs/retries.md", 1, "tells of it")];
         Ok(ChatAnswer::from_text("test", "small", by_ids(evidence, &files)))
     });
-    let graded = with(&asking(context, vec![graded]), |context| {
-        context.filter.answer = AnswerForm::Ids { shards: 1 };
-        context.filter.evidence = EvidenceForm::Compact;
+    let graded = with(&asking(workspace, vec![graded]), |workspace| {
+        workspace.filter.answer = AnswerForm::Ids { shards: 1 };
+        workspace.filter.evidence = EvidenceForm::Compact;
     });
     page.state("by ids, with lines that it was not shown", &graded, terms.clone());
     page.records("with its records", &graded, ask(&["twice"]));
     page.chapter("Without an answer of a model");
-    let fails = asking(context, vec![refused()]);
+    let fails = asking(workspace, vec![refused()]);
     page.state("all models failed", &fails, terms.clone());
-    let lexical = with(&fails, |context| context.filter.on_model_failure = OnModelFailure::Lexical);
+    let lexical = with(&fails, |workspace| workspace.filter.on_model_failure = OnModelFailure::Lexical);
     page.state("files in lexical order instead", &lexical, terms.clone());
-    page.state("it says nothing of files", &asking(context, vec![saying("Let me think.")]), terms.clone());
-    page.state("it says nothing", &asking(context, vec![saying("")]), terms.clone());
-    let no_model = with(&asking(context, Vec::new()), |context| {
-        context.filter.looked_for = "Looked for a key in TEST_API_KEY.".to_owned();
+    page.state("it says nothing of files", &asking(workspace, vec![saying("Let me think.")]), terms.clone());
+    page.state("it says nothing", &asking(workspace, vec![saying("")]), terms.clone());
+    let no_model = with(&asking(workspace, Vec::new()), |workspace| {
+        workspace.filter.looked_for = "Looked for a key in TEST_API_KEY.".to_owned();
     });
     page.state("there is no model", &no_model, terms);
     in_part(page);
@@ -206,13 +207,13 @@ fn in_part(page: &mut Page) {
         true => Ok(ChatAnswer::from_text("test", "small", by_ids(evidence, &[("0.txt", 3, "is the first")]))),
         false => Err(ChatError::Server { model: "test/small".to_owned(), status: 500, retry_after: None }),
     });
-    let context = with(&asking(&tree.context(), vec![half]), |context| {
-        context.filter.answer = AnswerForm::Ids { shards: 2 };
-        context.filter.evidence_tokens = 1_000;
-        context.filter.context_lines = 50;
+    let workspace = with(&asking(&tree.workspace(), vec![half]), |workspace| {
+        workspace.filter.answer = AnswerForm::Ids { shards: 2 };
+        workspace.filter.evidence_tokens = 1_000;
+        workspace.filter.context_lines = 50;
     });
-    page.state("one of two requests failed", &context, ask(&["retry"]));
-    let lexical = with(&context, |context| context.filter.on_model_failure = OnModelFailure::Lexical);
+    page.state("one of two requests failed", &workspace, ask(&["retry"]));
+    let lexical = with(&workspace, |workspace| workspace.filter.on_model_failure = OnModelFailure::Lexical);
     page.state("files that could not be judged follow", &lexical, ask(&["retry"]));
 }
 
@@ -225,9 +226,9 @@ fn breadth(page: &mut Page) {
     }
     tree.write("rare.txt", "rare\n");
     let of = |breadth: FilterBreadth, bytes: u64| {
-        with(&asking(&tree.context(), vec![saying("rare.txt: has it")]), |context| {
-            context.filter.breadth = breadth;
-            (context.filter.term_bytes, context.filter.evidence_bytes) = (bytes, bytes);
+        with(&asking(&tree.workspace(), vec![saying("rare.txt: has it")]), |workspace| {
+            workspace.filter.breadth = breadth;
+            (workspace.filter.term_bytes, workspace.filter.evidence_bytes) = (bytes, bytes);
         })
     };
     let ours = of(FilterBreadth::Adaptive, 20_000);
@@ -238,10 +239,10 @@ fn breadth(page: &mut Page) {
     let required = of(FilterBreadth::Requirement, 20_000);
     page.state("too broad by the requirement's rule", &required, ask(&["common", "rare"]));
     page.state("all too broad by it", &required, ask(&["common", "common|wide", "rare("]));
-    let dropped = with(&required, |context| context.filter.term_bytes = 10 << 20);
+    let dropped = with(&required, |workspace| workspace.filter.term_bytes = 10 << 20);
     page.state("dropped by it", &dropped, ask(&["rare", "common"]));
     page.state("all dropped by it", &dropped, ask(&["common", "rare"]));
-    page.state("broad, without a model", &tree.context(), ask(&["common", "rare"]));
+    page.state("broad, without a model", &tree.workspace(), ask(&["common", "rare"]));
 }
 
 /// Files that a ranking adds to those that a term matches.
@@ -257,17 +258,17 @@ fn ranked(page: &mut Page) {
         "// common\nfn pause_before_retry(attempt: u32) -> u64 {\n    1 << attempt\n}\n",
     );
     let of = |reply: &'static str, evidence: EvidenceForm, breadth: FilterBreadth| {
-        with(&asking(&tree.context(), vec![saying(reply)]), |context| {
-            context.filter.candidates = FilterCandidates::Union;
-            (context.filter.evidence, context.filter.breadth) = (evidence, breadth);
-            (context.filter.term_bytes, context.filter.evidence_bytes) = (4_096, 8_192);
+        with(&asking(&tree.workspace(), vec![saying(reply)]), |workspace| {
+            workspace.filter.candidates = FilterCandidates::Union;
+            (workspace.filter.evidence, workspace.filter.breadth) = (evidence, breadth);
+            (workspace.filter.term_bytes, workspace.filter.evidence_bytes) = (4_096, 8_192);
         })
     };
     let ask = |terms: &[&str]| json!({"query": "the pause before a failed attempt is retried", "search_terms": terms});
     let found = "src/retry.rs: decides how long";
     for evidence in [EvidenceForm::Requirement, EvidenceForm::Compact] {
-        let context = of(found, evidence, FilterBreadth::Adaptive);
-        page.state(&format!("no term matches it, {evidence:?}"), &context, ask(&["what is"]));
+        let workspace = of(found, evidence, FilterBreadth::Adaptive);
+        page.state(&format!("no term matches it, {evidence:?}"), &workspace, ask(&["what is"]));
     }
     let required = of(found, EvidenceForm::Requirement, FilterBreadth::Requirement);
     page.state("the term that names it is too broad", &required, ask(&["common", "what is"]));
@@ -275,8 +276,8 @@ fn ranked(page: &mut Page) {
     page.state("no term matches anything", &required, ask(&["absent"]));
     let nothing = of("No relevant files found", EvidenceForm::Compact, FilterBreadth::Adaptive);
     page.state("nothing is relevant", &nothing, ask(&["what is"]));
-    let lexical = with(&required, |context| context.filter.mode = FilterMode::Lexical);
+    let lexical = with(&required, |workspace| workspace.filter.mode = FilterMode::Lexical);
     page.state("ranked, without a model", &lexical, ask(&["what is"]));
-    let late = with(&lexical, |context| context.timeout = Duration::ZERO);
+    let late = with(&lexical, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time for a ranking", &late, ask(&["what is"]));
 }

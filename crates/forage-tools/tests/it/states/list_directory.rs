@@ -10,12 +10,12 @@ use crate::support::Tree;
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("list_directory");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("the root", json!({})),
             ("a directory, with a name that is not UTF-8, a link and UTF-16", json!({"path": "docs"})),
@@ -28,7 +28,7 @@ pub(super) fn page() -> Page {
         ],
     );
     page.states(
-        &context,
+        &workspace,
         [
             ("what files define", json!({"path": "src", "recursive": true, "symbols": true})),
             ("files of a kind", json!({"name": "*.rs"})),
@@ -43,16 +43,16 @@ pub(super) fn page() -> Page {
             ("a map of directories alone", json!({"tokens": 400, "symbols": false})),
         ],
     );
-    page.records("files by name with their records", &context, json!({"name": "retries"}));
-    page.state("what the configuration leaves out", &excluding(&context, "!docs"), json!({}));
-    page.records("with its records", &context, json!({"path": "src", "recursive": true}));
+    page.records("files by name with their records", &workspace, json!({"name": "retries"}));
+    page.state("what the configuration leaves out", &excluding(&workspace, "!docs"), json!({}));
+    page.records("with its records", &workspace, json!({"path": "src", "recursive": true}));
     let bare = Tree::new();
     bare.write("a/.hidden", "");
-    page.state("a directory with nothing to list", &bare.context(), json!({"recursive": true}));
+    page.state("a directory with nothing to list", &bare.workspace(), json!({"recursive": true}));
 
     page.chapter("How the request was read");
     page.states(
-        &context,
+        &workspace,
         [
             ("more levels than there can be", json!({"path": "src", "max_depth": 99})),
             ("a path with quotes", json!({"path": "`src`"})),
@@ -63,20 +63,20 @@ pub(super) fn page() -> Page {
     page.chapter("Limits");
     let wide = Tree::new();
     (0..60).for_each(|index| drop(wide.write(format!("d{}/file-{index:02}.txt", index % 2), "x\n")));
-    let few = with(&wide.context(), |context| context.text_bytes = 600);
+    let few = with(&wide.workspace(), |workspace| workspace.limits.text_bytes = 600);
     page.state("room for a part of the entries", &few, json!({"recursive": true}));
     page.state("room for a part of the names", &few, json!({"name": "*.txt"}));
-    page.state("more names than are shown", &wide.context(), json!({"name": "file"}));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("more names than are shown", &wide.workspace(), json!({"name": "file"}));
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({}));
     page.state("no time for names", &no_time, json!({"name": "*.rs"}));
-    page.state("cancelled", &cancelled(&context), json!({}));
+    page.state("cancelled", &cancelled(&workspace), json!({}));
     wide.write("large.txt", "x\n".repeat(9 << 20));
-    page.state("a file too large to be counted", &wide.context(), json!({}));
+    page.state("a file too large to be counted", &wide.workspace(), json!({}));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("a file", json!({"path": "README.md"})),
             ("a pipe", json!({"path": "pipe"})),

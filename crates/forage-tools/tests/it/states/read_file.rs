@@ -9,12 +9,12 @@ use super::{Page, cancelled, with};
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("read_file");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("a file", json!({"path": "web/cart.ts"})),
             ("some of its lines", json!({"path": "src/retry.rs", "start_line": 5, "end_line": 6})),
@@ -29,11 +29,11 @@ pub(super) fn page() -> Page {
             ("a line that is too long", json!({"path": "web/data.json"})),
         ],
     );
-    page.records("with its records", &context, json!({"path": "config/settings.yaml"}));
+    page.records("with its records", &workspace, json!({"path": "config/settings.yaml"}));
 
     page.chapter("How the request was read");
     page.states(
-        &context,
+        &workspace,
         [
             ("a path with lines", json!({"path": "src/retry.rs:5-6"})),
             ("a path of the client's project", json!({"path": "/docs/windows.txt"})),
@@ -49,16 +49,16 @@ pub(super) fn page() -> Page {
     );
 
     page.chapter("Limits");
-    let few = with(&context, |context| context.text_bytes = 1_150);
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 1_150);
     page.state("room for a part of the lines", &few, json!({"path": "src/retry.rs"}));
     page.state("of a range", &few, json!({"path": "src/retry.rs", "start_line": 3, "end_line": 17}));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({"path": "docs/windows.txt"}));
-    page.state("cancelled", &cancelled(&context), json!({"path": "docs/windows.txt"}));
+    page.state("cancelled", &cancelled(&workspace), json!({"path": "docs/windows.txt"}));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("nothing is there", json!({"path": "nowhere.rs"})),
             ("nothing is there, and files have that name", json!({"path": "lib/retry.rs"})),

@@ -7,10 +7,10 @@ use super::Page;
 use super::tree::shop;
 
 pub(super) fn page() -> Page {
-    let context = shop().context();
+    let workspace = shop().workspace();
     let mut page = Page::new("search_files");
     page.chapter("Errors");
-    page.state("no tool has this name", &context, json!({"pattern": "retry"}));
+    page.state("no tool has this name", &workspace, json!({"pattern": "retry"}));
     let choices = [
         ("no name that clients take", ToolSelection::default().call("grep_search", "find it")),
         ("two tools of one name", ToolSelection::default().call("grep_search", "read_file")),

@@ -13,12 +13,12 @@ use crate::support::{Tree, with_engine};
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("Search");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("in path order", json!({"pattern": "retry"})),
             ("with lines of context", json!({"pattern": "twice|pay", "context": 1})),
@@ -36,11 +36,11 @@ pub(super) fn page() -> Page {
             ("a name that is not UTF-8", json!({"pattern": "caf"})),
         ],
     );
-    page.records("with its records", &context, json!({"pattern": "checkuot", "fuzzy": 2, "context": 1}));
+    page.records("with its records", &workspace, json!({"pattern": "checkuot", "fuzzy": 2, "context": 1}));
 
     page.chapter("Nothing found");
     page.states(
-        &context,
+        &workspace,
         [
             ("nowhere", json!({"pattern": "absent"})),
             ("in a directory", json!({"pattern": "absent", "path": "src"})),
@@ -50,12 +50,12 @@ pub(super) fn page() -> Page {
             ("no file fits", json!({"pattern": "retry", "glob": ["*.java"]})),
         ],
     );
-    let excluding = excluding(&context, "!web");
+    let excluding = excluding(&workspace, "!web");
     page.state("in files that the configuration leaves out", &excluding, json!({"pattern": "checkout"}));
 
     page.chapter("How the request was read");
     page.states(
-        &context,
+        &workspace,
         [
             (
                 "numbers out of their ranges",
@@ -72,27 +72,27 @@ pub(super) fn page() -> Page {
 
     page.chapter("Limits");
     let mut request = json!({"pattern": "backoff", "max_results": 1});
-    let first = page.state("the first page", &context, request.clone());
+    let first = page.state("the first page", &workspace, request.clone());
     request["cursor"] = first.clone();
-    page.state("the second", &context, request.clone());
+    page.state("the second", &workspace, request.clone());
     let best = json!({"pattern": "with_retires", "fuzzy": 2, "best_first": true, "max_results": 1});
-    page.state("a page of the best", &context, best);
+    page.state("a page of the best", &workspace, best);
     std::fs::write(tree.root().join("src/retry.rs"), "fn nothing() {}\n").unwrap();
-    page.state("nothing is left behind the cursor", &context, request);
+    page.state("nothing is left behind the cursor", &workspace, request);
     for (what, bytes) in [("no room for context", 1_350), ("for lines", 700), ("for files", 540)] {
-        let few = with(&context, |context| context.text_bytes = bytes);
+        let few = with(&workspace, |workspace| workspace.limits.text_bytes = bytes);
         page.state(&format!("a long answer: {what}"), &few, json!({"pattern": "retry", "context": 1}));
     }
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time for anything", &no_time, json!({"pattern": "retry"}));
-    let (_slow, context_of_slow, pattern) = slow();
-    page.in_time("not enough time", &context_of_slow, json!({"pattern": pattern}), |text| {
+    let (_slow, workspace_of_slow, pattern) = slow();
+    page.in_time("not enough time", &workspace_of_slow, json!({"pattern": pattern}), |text| {
         text.contains("time limit")
     });
-    page.state("cancelled", &cancelled(&context), json!({"pattern": "retry"}));
+    page.state("cancelled", &cancelled(&workspace), json!({"pattern": "retry"}));
     let large = Tree::new();
     large.write("rows.txt", format!("row\n{}", format!("{}\n", "x".repeat(3_000)).repeat(100)).repeat(60));
-    let few = with(&large.context(), |context| context.text_bytes = 2_000);
+    let few = with(&large.workspace(), |workspace| workspace.limits.text_bytes = 2_000);
     page.state(
         "more lines of one file than are held",
         &few,
@@ -104,7 +104,7 @@ pub(super) fn page() -> Page {
     engines.write("a.txt", "open\nretry\nclose\n");
     let engine = |name: &str, script: &str| {
         let program: PathBuf = fake(&engines, name, script);
-        with_engine(engines.context(), &[&program])
+        with_engine(engines.workspace(), &[&program])
     };
     let fails = "echo 'out of memory' >&2; exit 2";
     page.state("it fails before anything was found", &engine("rg", fails), json!({"pattern": "retry"}));
@@ -116,15 +116,15 @@ pub(super) fn page() -> Page {
         &engine("rg", "sleep 1000"),
         json!({"pattern": "retry", "timeout_ms": 100}),
     );
-    let missing = with(&context, |context| {
+    let missing = with(&workspace, |workspace| {
         let missing = vec!["ugrep is not installed".to_owned(), "rg is not installed".to_owned()];
-        context.search.engine = EngineSetting::External { programs: Vec::new(), missing };
+        workspace.search.engine = EngineSetting::External { programs: Vec::new(), missing };
     });
     page.state("none is there", &missing, json!({"pattern": "retry"}));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("an empty pattern", json!({"pattern": ""})),
             ("a text in place of a pattern", json!({"pattern": "retry("})),

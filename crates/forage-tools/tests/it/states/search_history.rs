@@ -33,12 +33,12 @@ fn repository() -> Tree {
 
 pub(super) fn page() -> Page {
     let tree = repository();
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("search_history");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("lines that match", json!({"pattern": "RETR[A-Z]+"})),
             ("how often a text occurs", json!({"pattern": "RETRIES", "fixed_strings": true, "path": "src"})),
@@ -54,13 +54,13 @@ pub(super) fn page() -> Page {
             ("no commit of a path", json!({"path": "nowhere"})),
         ],
     );
-    page.records("with its records", &context, json!({"pattern": "u32", "path": "src"}));
+    page.records("with its records", &workspace, json!({"pattern": "u32", "path": "src"}));
 
     page.chapter("Limits");
     let first = json!({"pattern": "RETRIES", "max_results": 1});
-    let cursor = page.state("one commit", &context, first);
-    page.state("the next commits", &context, json!({"pattern": "RETRIES", "cursor": cursor}));
-    let few = with(&context, |context| context.text_bytes = 200);
+    let cursor = page.state("one commit", &workspace, first);
+    page.state("the next commits", &workspace, json!({"pattern": "RETRIES", "cursor": cursor}));
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 200);
     let lines = json!({"pattern": "RETRIES", "path": "src"});
     page.state("room for some of the lines", &few, lines.clone());
     let text = answer(&few, "search_history", lines).text;
@@ -68,16 +68,16 @@ pub(super) fn page() -> Page {
     page.state("the next lines", &few, json!({"pattern": "RETRIES", "path": "src", "cursor": cursor}));
     tree.write("long.txt", "RETRIES\n".repeat(40));
     tree.commit("Many lines");
-    page.state("many lines of a file", &context, json!({"pattern": "RETRIES", "path": "long.txt"}));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("many lines of a file", &workspace, json!({"pattern": "RETRIES", "path": "long.txt"}));
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({"path": "src"}));
-    let cursor = page.state("some commits", &context, json!({"path": "src", "max_results": 2}));
+    let cursor = page.state("some commits", &workspace, json!({"path": "src", "max_results": 2}));
     page.state("no time for the next", &no_time, json!({"path": "src", "cursor": cursor}));
-    page.state("cancelled", &cancelled(&context), json!({"path": "src"}));
+    page.state("cancelled", &cancelled(&workspace), json!({"path": "src"}));
 
     page.chapter("Errors");
     page.states(
-        &context,
+        &workspace,
         [
             ("no such definition", json!({"symbol": "absent", "path": "src/tries.rs"})),
             ("a definition without its file", json!({"symbol": "send"})),
@@ -90,6 +90,6 @@ pub(super) fn page() -> Page {
             ("outside of the root", json!({"path": ".."})),
         ],
     );
-    page.state("no repository", &Tree::new().context(), json!({"pattern": "a"}));
+    page.state("no repository", &Tree::new().workspace(), json!({"pattern": "a"}));
     page
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use forage_fs::Root;
 use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::index::Index;
-use forage_tools::{Context, Indexes, Ranked};
+use forage_tools::{Indexes, Ranked, Workspace};
 use serde_json::json;
 
 use super::tree::shop;
@@ -30,9 +30,9 @@ impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
     }
 }
 
-/// Creates a context whose ranked index is not available.
-fn without_index(context: &Context, why: impl Fn() -> UpdateError + Send + Sync + 'static) -> Context {
-    with(context, |context| context.indexes = Some(Arc::new(Without(why))))
+/// Creates a workspace whose ranked index is not available.
+fn without_index(workspace: &Workspace, why: impl Fn() -> UpdateError + Send + Sync + 'static) -> Workspace {
+    with(workspace, |workspace| workspace.indexes = Some(Arc::new(Without(why))))
 }
 
 pub(super) fn page() -> Page {
@@ -40,12 +40,12 @@ pub(super) fn page() -> Page {
     (0..30).for_each(|index| {
         drop(tree.write(format!("many/{index:02}.rs"), format!("fn helper_{index}() {{ common(); }}\n")))
     });
-    let context = tree.context();
+    let workspace = tree.workspace();
     let mut page = Page::new("search_index");
 
     page.chapter("Found");
     page.states(
-        &context,
+        &workspace,
         [
             ("a question", json!({"query": "how long does a request wait before it is retried"})),
             ("a name", json!({"query": "with_retries"})),
@@ -59,12 +59,12 @@ pub(super) fn page() -> Page {
             ("a secret is hidden", json!({"query": "token host settings"})),
         ],
     );
-    page.records("with its records", &context, json!({"query": "Cart checkout", "path": "web"}));
+    page.records("with its records", &workspace, json!({"query": "Cart checkout", "path": "web"}));
 
     page.chapter("Files and lines alone");
     let question = json!({"query": "how long does a request wait before it is retried", "code_tokens": 0});
     page.states(
-        &context,
+        &workspace,
         [
             ("a question", question),
             ("the rules that ranked", json!({"query": "backoff", "explain": true, "limit": 1})),
@@ -72,11 +72,11 @@ pub(super) fn page() -> Page {
         ],
     );
     let of_files = json!({"query": "Cart checkout", "path": "web", "code_tokens": 0});
-    page.records("with its records", &context, of_files);
+    page.records("with its records", &workspace, of_files);
 
     page.chapter("Within so many tokens of code");
     page.states(
-        &context,
+        &workspace,
         [
             ("the definitions of the best files", json!({"query": "backoff", "code_tokens": 600})),
             (
@@ -87,16 +87,16 @@ pub(super) fn page() -> Page {
             ("nothing found", json!({"query": "xyzzy", "code_tokens": 600})),
         ],
     );
-    page.records("with its records", &context, json!({"query": "Cart", "path": "web", "code_tokens": 500}));
-    let remembering = with(&context, |context| context.shown_earlier = Some(Arc::default()));
+    page.records("with its records", &workspace, json!({"query": "Cart", "path": "web", "code_tokens": 500}));
+    let remembering = with(&workspace, |workspace| workspace.shown_earlier = Some(Arc::default()));
     page.state("to who remembers", &remembering, json!({"query": "backoff", "limit": 2, "code_tokens": 600}));
     page.state("once more", &remembering, json!({"query": "backoff", "limit": 2, "code_tokens": 600}));
-    let few = with(&context, |context| context.text_bytes = 620);
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 620);
     page.state("no room for code", &few, json!({"query": "retries", "code_tokens": 600}));
 
     page.chapter("Nothing found");
     page.states(
-        &context,
+        &workspace,
         [
             ("nowhere", json!({"query": "xyzzy frobnicate"})),
             ("in an ignored directory", json!({"query": "retry", "path": "build"})),
@@ -106,13 +106,13 @@ pub(super) fn page() -> Page {
             ("a query of common words", json!({"query": "the of and"})),
         ],
     );
-    let excluding = excluding(&context, "!web");
+    let excluding = excluding(&workspace, "!web");
     page.state("in files that the configuration leaves out", &excluding, json!({"query": "checkout"}));
     page.state("and not in those either", &excluding, json!({"query": "xyzzy"}));
 
     page.chapter("How the request was read");
     page.states(
-        &context,
+        &workspace,
         [
             ("a number out of its range", json!({"query": "backoff", "limit": 1_000})),
             ("a path with globs", json!({"query": "retries", "path": "docs/*.md"})),
@@ -125,32 +125,32 @@ pub(super) fn page() -> Page {
 
     page.chapter("Limits");
     let mut request = json!({"query": "common helper", "limit": 2, "path": "many"});
-    request["cursor"] = page.state("the first page", &context, request.clone());
-    page.state("the second", &context, request.clone());
-    let few = with(&context, |context| context.text_bytes = 900);
+    request["cursor"] = page.state("the first page", &workspace, request.clone());
+    page.state("the second", &workspace, request.clone());
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 900);
     page.state("no room for lines", &few, json!({"query": "retries", "code_tokens": 0}));
-    let few = with(&context, |context| context.text_bytes = 620);
+    let few = with(&workspace, |workspace| workspace.limits.text_bytes = 620);
     page.state("no room for ranges", &few, json!({"query": "retries", "code_tokens": 0}));
-    let small = with(&context, |context| context.max_file_bytes = Some(100));
+    let small = with(&workspace, |workspace| workspace.limits.max_file_bytes = Some(100));
     page.state("files over the configured size", &small, json!({"query": "backoff"}));
     let large = Tree::new();
     large.write("rows.txt", format!("retry\n{}", "row row row\n".repeat(100_000)));
-    page.state("of a large file a part", &large.context(), json!({"query": "retry"}));
+    page.state("of a large file a part", &large.workspace(), json!({"query": "retry"}));
 
     page.chapter("While the index is built");
     // Note that the search that replaces the index has its own deadline.
     let whole = |text: &str| text.contains("with most of the words") && !text.contains("in time");
-    let building = without_index(&context, || UpdateError::Unfinished { done: 3, all: 48 });
+    let building = without_index(&workspace, || UpdateError::Unfinished { done: 3, all: 48 });
     page.in_time("some files are in it", &building, json!({"query": "backoff"}), whole);
     page.in_time("nothing is found by then", &building, json!({"query": "xyzzy"}), whole);
     page.state("a page of it", &building, request.clone());
-    let busy = without_index(&context, || UpdateError::Busy);
+    let busy = without_index(&workspace, || UpdateError::Busy);
     page.in_time("another call is at it", &busy, json!({"query": "backoff"}), whole);
 
     page.chapter("Errors");
     let cursor = &request["cursor"];
     page.states(
-        &context,
+        &workspace,
         [
             ("an empty query", json!({"query": " "})),
             ("no query", json!({})),
@@ -164,12 +164,12 @@ pub(super) fn page() -> Page {
             ("a cursor of another request", json!({"query": "a", "cursor": cursor})),
         ],
     );
-    let locked = without_index(&context, || UpdateError::Locked("the index can't be locked".to_owned()));
+    let locked = without_index(&workspace, || UpdateError::Locked("the index can't be locked".to_owned()));
     page.state("the index can't be had", &locked, json!({"query": "retry"}));
-    let faulty = without_index(&context, || panic!("a fault of this test"));
+    let faulty = without_index(&workspace, || panic!("a fault of this test"));
     page.state("a fault of the program", &faulty, json!({"query": "retry"}));
-    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    let no_time = with(&workspace, |workspace| workspace.limits.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({"query": "retry"}));
-    page.state("cancelled", &cancelled(&context), json!({"query": "retry"}));
+    page.state("cancelled", &cancelled(&workspace), json!({"query": "retry"}));
     page
 }

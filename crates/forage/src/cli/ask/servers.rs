@@ -14,7 +14,7 @@ use std::thread;
 
 use forage_base::Stop;
 use forage_tools::registry::{AnyTool, is_name};
-use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_line};
+use forage_tools::{Answer, Call, Egress, ToolError, ToolSpec, clip, sanitize, sanitize_line};
 use serde_json::{Value, json};
 
 use crate::config::AgentServer;
@@ -128,7 +128,7 @@ impl Servers {
                     Ok(tool) if tool.bytes() > room => self.problems.push(format!(
                         "{}, a tool of `ask.servers.{name}`, is left out: a model would read more than {SERVER_LIST_BYTES} \
                          bytes about tools of servers with each request; choose fewer with `ask.servers.{name}.tools`",
-                        tool.name
+                        tool.spec.name
                     )),
                     Ok(tool) => {
                         room -= tool.bytes();
@@ -156,12 +156,10 @@ impl Drop for Servers {
 
 /// A tool of a server.
 struct ServerTool {
-    /// The name that the model sees: it has the server's name as a prefix.
-    name: String,
+    /// The name that the model sees has the server's name as a prefix.
+    spec: ToolSpec,
     /// The server's own name for this tool.
     own_name: String,
-    title: String,
-    description: String,
     schema: Value,
     process: Arc<Process>,
 }
@@ -190,44 +188,30 @@ impl ServerTool {
         );
         let title = tool["title"].as_str().unwrap_or(&own_name);
         let title = clip(&sanitize_line(title), 100);
-        Ok(Self { name, own_name, title, description, schema, process: Arc::clone(process) })
+        // Calls send the model's arguments to the server.
+        let egress = Egress::SendsText;
+        let spec = ToolSpec { is_template: false, egress, ..ToolSpec::new(name, title, description) };
+        Ok(Self { spec, own_name, schema, process: Arc::clone(process) })
     }
 
     /// Returns the size in bytes of the definition that a model reads.
     fn bytes(&self) -> usize {
-        self.name.len() + self.description.len() + self.schema.to_string().len()
+        self.spec.name.len() + self.spec.description.len() + self.schema.to_string().len()
     }
 }
 
 impl AnyTool for ServerTool {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn is_template(&self) -> bool {
-        false
-    }
-
-    /// Calls send the model's arguments to the server.
-    fn egress(&self) -> Egress {
-        Egress::SendsText
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn input_schema(&self) -> Value {
         self.schema.clone()
     }
 
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+    fn call(&self, call: &Call, request: Value) -> Result<Answer, ToolError> {
         let params = json!({ "name": self.own_name, "arguments": request });
-        let result = self.process.ask("tools/call", params, &|| context.stop.check().is_some());
+        let result = self.process.ask("tools/call", params, &|| call.stop.check().is_some());
         let result = result.map_err(ToolError::Request)?;
         let text = protocol::text(&result);
         if result["isError"] == true { Err(ToolError::Request(text)) } else { Ok(Answer::from_text(text)) }

@@ -157,7 +157,7 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
                 (Some("no configured engine can run, see `engines`".to_owned()), Some(how))
             }
             false => (
-                Some(if tool.is_on_by_default() {
+                Some(if tool.spec().is_on_by_default {
                     "the configuration turns it off".to_owned()
                 } else {
                     "off by default; agents see it only if you enable it".to_owned()

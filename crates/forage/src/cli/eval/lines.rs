@@ -9,7 +9,7 @@ use std::str::FromStr;
 use anyhow::{Context as _, bail};
 use forage_rank::evaluation::{KnownQuery, QuerySet, count_lines};
 use forage_rank::{limits as rank_limits, model_tokens};
-use forage_tools::{Context, registry};
+use forage_tools::{Workspace, registry};
 use serde_json::{Value, json};
 
 use super::records::{
@@ -95,14 +95,14 @@ impl MeasuredLines {
     }
 
     /// Asks the tool for code, and measures the lines that all programs show for this query.
-    pub(super) fn ask(&mut self, context: &Context, set: &QuerySet, query: &KnownQuery) {
+    pub(super) fn ask(&mut self, workspace: &Workspace, set: &QuerySet, query: &KnownQuery) {
         if query.lines.values().all(Vec::is_empty) {
             self.without += 1;
             return;
         }
         let key = if query.commit.is_empty() { &query.query } else { &query.commit };
         let below = set.benchmark_root.as_deref().unwrap_or_default().trim_matches('/');
-        let answer = shown(context, query, self.tokens, below).unwrap_or_else(|| {
+        let answer = shown(workspace, query, self.tokens, below).unwrap_or_else(|| {
             self.failed += 1;
             AnswerLines::default()
         });
@@ -231,12 +231,12 @@ impl LinesEvaluation<'_> {
 }
 
 /// Calls the tool and returns the lines of code that it shows. `below` is a prefix for its paths.
-fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<AnswerLines> {
+fn shown(workspace: &Workspace, query: &KnownQuery, tokens: u64, below: &str) -> Option<AnswerLines> {
     let tool = registry::find("search_index").ok()?;
     // If the query comes from a commit, the message of that commit would reveal the answer.
     let history = query.commit.is_empty();
     let arguments = json!({ "query": query.query, "code_tokens": tokens, "history": history });
-    let answer = tool.call(context, arguments).ok()?;
+    let answer = tool.call(&workspace.start_call(), arguments).ok()?;
     let mut shown = AnswerLines { tokens: model_tokens(&answer.text) as u64, ..AnswerLines::default() };
     for file in answer.records()["files"].as_array()? {
         let path = file["path"].as_str()?;

@@ -12,7 +12,7 @@ use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, upda
 use forage_rank::{RankIndex, RankWeights, model_tokens};
 use forage_sandbox::UnsandboxedWorker;
 use forage_search::index::Index;
-use forage_tools::{CallProgress, Context, FilterSettings, Indexes, Ranked, registry};
+use forage_tools::{CallProgress, FilterSettings, Indexes, Ranked, Workspace, registry};
 use serde_json::json;
 
 use super::databases::databases;
@@ -230,19 +230,19 @@ impl MeasurePlan {
         Ok(MeasureSubject { wordless: index.wordless_files(), index, report })
     }
 
-    /// Creates a context in which the tool uses this index.
-    fn context(
+    /// Creates a workspace in which the tool uses this index.
+    fn workspace(
         &self,
         root: &Arc<Root>,
         index: Arc<RankIndex>,
         report: WalkReport,
-    ) -> anyhow::Result<Context> {
+    ) -> anyhow::Result<Workspace> {
         let directories = [root.path().to_owned()];
         let filter = FilterSettings::default();
-        let (mut context, _) =
-            session::context_below(self.config.clone(), &directories, &self.working, filter)?;
-        context.indexes = Some(Arc::new(OneIndex { index, report: Arc::new(report) }));
-        Ok(context)
+        let (mut workspace, _) =
+            session::workspace_below(self.config.clone(), &directories, &self.working, filter)?;
+        workspace.indexes = Some(Arc::new(OneIndex { index, report: Arc::new(report) }));
+        Ok(workspace)
     }
 }
 
@@ -329,11 +329,11 @@ impl RunningSets<'_> {
         for query in &set.queries {
             self.measured.queries.push(answer(&index, &places, set, query, &weights)?);
         }
-        let context = self.plan.context(root, index, report)?;
-        let tokens = set.queries.iter().map(|query| answer_tokens(&context, &query.query));
+        let workspace = self.plan.workspace(root, index, report)?;
+        let tokens = set.queries.iter().map(|query| answer_tokens(&workspace, &query.query));
         self.measured.answer_tokens.extend(tokens);
         if let Some(lines) = &mut self.measured.lines {
-            set.queries.iter().for_each(|query| lines.ask(&context, set, query));
+            set.queries.iter().for_each(|query| lines.ask(&workspace, set, query));
         }
         Ok(())
     }
@@ -346,9 +346,11 @@ impl MeasureSubject {
 }
 
 /// Calls the tool and counts the tokens of its answer.
-fn answer_tokens(context: &Context, query: &str) -> Option<usize> {
+fn answer_tokens(workspace: &Workspace, query: &str) -> Option<usize> {
     let tool = registry::find("search_index").ok()?;
-    tool.call(context, json!({ "query": query })).ok().map(|answer| model_tokens(&answer.text))
+    tool.call(&workspace.start_call(), json!({ "query": query }))
+        .ok()
+        .map(|answer| model_tokens(&answer.text))
 }
 
 /// Offers the index of this run to the tool.

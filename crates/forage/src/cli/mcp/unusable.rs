@@ -8,7 +8,7 @@ use forage_mcp::{
 };
 use forage_sandbox::Access;
 use forage_tools::registry::{self, ToolSelection};
-use forage_tools::{Context, ErrorCode, clip, sanitize};
+use forage_tools::{ErrorCode, Workspace, clip, sanitize};
 
 use super::super::Status;
 
@@ -78,7 +78,7 @@ impl McpWorkspace for Unusable {
         Some(&self.problem)
     }
 
-    fn open(&self, _: &CallOrigin<'_>) -> Result<Context, String> {
+    fn open(&self, _: &CallOrigin<'_>) -> Result<Workspace, String> {
         Err(self.problem.clone())
     }
 }

@@ -9,6 +9,7 @@ use forage_rank::{Definition, DefinitionKind};
 
 use super::qualifier::Fit;
 use super::{GrepDefinition, OutlinedFile, UseReader, defines, is_called, narrow, within};
+use crate::cursor::Group;
 use crate::limits;
 use crate::output_redactor::Excerpt;
 use crate::sanitize::sanitize_line;
@@ -55,7 +56,7 @@ impl From<Fit> for DefinitionFit {
 }
 
 /// Definitions with their sort keys, in the order of an answer.
-type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
+type Ordered = Vec<((DefinitionFit, Group, bool), ListedDefinition)>;
 
 impl UseReader<'_> {
     /// Lists the definitions of the name, and the types that implement or extend it.
@@ -87,7 +88,7 @@ impl UseReader<'_> {
         let left = read.iter().filter(|found| found.is_none()).count() as u64;
         if left > 0 {
             let files = count(left, "file");
-            let narrow = narrow(&self.context.names);
+            let narrow = narrow(&self.call.workspace.names);
             notes.push(format!("there was no time to look for definitions in {files}; {narrow}"));
         }
         let too_large = read.iter().filter(|found| matches!(found, Some(None))).count() as u64;
@@ -155,7 +156,7 @@ impl UseReader<'_> {
                 symbol: None,
                 within: around,
             };
-            ((fit, mentioning.part, definition.kind == DefinitionKind::Declaration), entry)
+            ((fit, mentioning.group, definition.kind == DefinitionKind::Declaration), entry)
         });
         (ordered.collect(), counts)
     }
@@ -182,7 +183,7 @@ impl UseReader<'_> {
         let mut listing = Listing { is_complete: left == 0, ..Listing::default() };
         if left > 0 {
             let files = count(left, "file");
-            let narrow = narrow(&self.context.names);
+            let narrow = narrow(&self.call.workspace.names);
             let what = "implementations and subclasses";
             listing.notes.push(format!("there was no time to look for {what} in {files}; {narrow}"));
         }

@@ -68,6 +68,6 @@ impl UseReader<'_> {
     }
 
     pub(super) fn walk_threads(&self) -> usize {
-        self.context.walk_options().thread_count()
+        self.call.walk_options().thread_count()
     }
 }
