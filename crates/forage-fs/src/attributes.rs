@@ -28,12 +28,12 @@ impl AttributeRules {
             let Ok(line) = std::str::from_utf8(line) else { continue };
             let mut words = line.split_ascii_whitespace();
             let Some(pattern) = words.next().filter(|pattern| !is_skipped(pattern)) else { continue };
-            let words = words.map(|word| if word == "binary" { "-text" } else { word });
+            let mut words = words.map(|word| if word == "binary" { "-text" } else { word });
             let is_set = |word: &&str| {
                 let name = word.trim_start_matches(['-', '!']);
                 name.split('=').next() == Some(attribute)
             };
-            if let Some(setting) = words.filter(is_set).next_back()
+            if let Some(setting) = words.rfind(is_set)
                 && let Some(pattern) = git_rule::rewrite(pattern)
             {
                 // A pattern that can't be compiled matches nothing.

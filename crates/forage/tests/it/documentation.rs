@@ -54,7 +54,7 @@ fn workspace(path: &str) -> PathBuf {
 
 /// Reads a file of the workspace.
 fn text_of(path: &str) -> String {
-    std::fs::read_to_string(workspace(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    std::fs::read_to_string(workspace(path)).map_err(|error| format!("{path}: {error}")).unwrap()
 }
 
 /// Lists the names of the pages in `docs`.
