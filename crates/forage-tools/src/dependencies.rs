@@ -259,9 +259,10 @@ pub(crate) fn defining(
     let Ok(definition) = Pattern::new_in(budget, &definition, &PatternOptions::default(), &stop) else {
         return (Vec::new(), true);
     };
-    let mut places = Vec::new();
+    let (mut places, mut is_whole) = (Vec::new(), true);
     for package in call.all_packages(stores, &stop) {
-        if places.len() == limits::DEPENDENCY_DEFINITIONS || stop.check().is_some() {
+        is_whole = stop.check().is_none();
+        if places.len() == limits::DEPENDENCY_DEFINITIONS || !is_whole {
             break;
         }
         let Ok((root, start)) = package.open() else { continue };
@@ -277,8 +278,8 @@ pub(crate) fn defining(
             places.push(format!("{}:{line}", absolute(&root, &file.path)));
             ControlFlow::Break(())
         });
+        is_whole = stop.check().is_none();
     }
-    let is_whole = stop.check().is_none();
     let shown = places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place)));
     (shown.collect(), is_whole)
 }
