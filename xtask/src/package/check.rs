@@ -197,11 +197,11 @@ impl Bench<'_> {
 
     /// Runs the checks of PyPI and npm before an upload. For crates, `check --all` does this.
     fn published(&self) -> Result<(), String> {
-        let twine = self.workspace.path("target/peers/packaging/python/bin/twine");
-        succeed(
-            self.alone(twine, "twine")?.args(["check", "--strict"]).arg(self.release.file(".whl")?),
-            "twine check",
-        )?;
+        // The script `twine` names the directory in which it was installed, which may have moved.
+        let python = self.workspace.path("target/peers/packaging/python/bin/python");
+        let mut twine = self.alone(python, "twine")?;
+        twine.args(["-m", "twine", "check", "--strict"]).arg(self.release.file(".whl")?);
+        succeed(&mut twine, "twine check")?;
         for package in self.npm_packages()? {
             let mut npm = self.alone("npm", "npm")?;
             npm.args(["publish", "--dry-run", "--access", "public", "--loglevel=error"]).arg(package);
