@@ -243,26 +243,20 @@ impl Call {
 }
 
 /// Finds the dependencies that define the name in a pattern without matches, such as `HeaderMap` or
-/// `struct HeaderMap`. Returns the places as callers can read them, and false if there was no time to search
-/// all dependencies.
-pub(crate) fn defining(
-    call: &Call,
-    pattern: &str,
-    budget: &PatternBudget,
-    stop: &Stop,
-) -> (Vec<String>, bool) {
+/// `struct HeaderMap`. Returns the places as callers can read them. The time is limited, so an empty list does
+/// not mean that no dependency has a definition.
+pub(crate) fn defining(call: &Call, pattern: &str, budget: &PatternBudget, stop: &Stop) -> Vec<String> {
     let (Some(stores), Some(name)) = (&call.workspace.dependencies, defined_name(pattern)) else {
-        return (Vec::new(), true);
+        return Vec::new();
     };
     let stop = stop.within(limits::DEPENDENCY_SEARCH_TIME);
     let definition = format!(r"{DEFINITION}{name}\b");
     let Ok(definition) = Pattern::new_in(budget, &definition, &PatternOptions::default(), &stop) else {
-        return (Vec::new(), true);
+        return Vec::new();
     };
-    let (mut places, mut is_whole) = (Vec::new(), true);
+    let mut places = Vec::new();
     for package in call.all_packages(stores, &stop) {
-        is_whole = stop.check().is_none();
-        if places.len() == limits::DEPENDENCY_DEFINITIONS || !is_whole {
+        if places.len() == limits::DEPENDENCY_DEFINITIONS || stop.check().is_some() {
             break;
         }
         let Ok((root, start)) = package.open() else { continue };
@@ -278,10 +272,9 @@ pub(crate) fn defining(
             places.push(format!("{}:{line}", absolute(&root, &file.path)));
             ControlFlow::Break(())
         });
-        is_whole = stop.check().is_none();
     }
     let shown = places.into_iter().map(|place| call.workspace.without_secrets(&sanitize_line(&place)));
-    (shown.collect(), is_whole)
+    shown.collect()
 }
 
 /// Matches the text before the name in a definition, in most languages.

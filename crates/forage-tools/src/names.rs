@@ -129,13 +129,17 @@ impl ToolNames {
 
     /// Names the search that also reads ignored and hidden files. Returns `None` if it is not available.
     pub(crate) fn search_of_all(&self) -> Option<String> {
-        self.has("grep_search").then(|| self.fill(self.phrasing.search_of_all()))
+        self.has_line_search().then(|| self.fill(self.phrasing.search_of_all()))
     }
 
     /// Names the search that enters directories of dependencies and caches. Returns `None` if it is not
     /// available.
     pub(crate) fn search_of_noise(&self) -> Option<String> {
-        self.has("grep_search").then(|| self.fill(self.phrasing.search_of_noise()))
+        self.has_line_search().then(|| self.fill(self.phrasing.search_of_noise()))
+    }
+
+    fn has_line_search(&self) -> bool {
+        !self.fill("[[{grep_search}]]").is_empty()
     }
 
     /// Returns true if the tool with this original name is available.

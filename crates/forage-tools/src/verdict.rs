@@ -71,9 +71,6 @@ pub struct CallVerdict {
     /// Places in dependencies that define the name in the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_dependencies: Vec<String>,
-    /// True if there was no time to search all dependencies for a definition, and the others have none.
-    #[serde(skip)]
-    pub(crate) has_unread_dependencies: bool,
     /// Files that were not read, by reason.
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
@@ -151,9 +148,6 @@ impl CallVerdict {
         }
         if !self.in_dependencies.is_empty() {
             let _ = write!(text, "\nDefined in a dependency: {}.", self.in_dependencies.join(", "));
-        }
-        if self.has_unread_dependencies {
-            text.push_str("\nNot all dependencies could be searched for its definition.");
         }
         if !self.ranked_first.is_empty() {
             let _ = write!(text, "\nRanked first for its words: {}.", self.ranked_first.join(", "));
@@ -253,18 +247,5 @@ pub(crate) fn excluded_matches(
         unread: not_read,
         is_partial: partial,
         ..CallVerdict::none()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unread_dependencies_are_mentioned() {
-        let of = |has_unread_dependencies| CallVerdict { has_unread_dependencies, ..CallVerdict::none() };
-        let text = "\nNot all dependencies could be searched for its definition.";
-        assert_eq!(of(true).describe("", "", ""), text);
-        assert_eq!(of(false).describe("", "", ""), "");
     }
 }

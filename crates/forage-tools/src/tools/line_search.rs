@@ -498,9 +498,7 @@ impl<'a> LineSearch<'a> {
         let asked_for = (asked.pattern, &asked.options, &budget);
         verdict.other_readings = other_readings(call, (root, start), walk, asked_for, stop);
         verdict.ranked_first = ranked_first(call, start, asked.pattern, stop);
-        let (places, is_whole) = defining(call, asked.pattern, &budget, stop);
-        verdict.has_unread_dependencies = places.is_empty() && !is_whole;
-        verdict.in_dependencies = places;
+        verdict.in_dependencies = defining(call, asked.pattern, &budget, stop);
         Ok(verdict)
     }
 

@@ -216,10 +216,6 @@ pub(super) fn named_code(
     let source = FileSource::new(&target, stop)?;
     let text = source.whole_text(stop)?.0.into_text();
     let number = |line: i64| u32::try_from(line).unwrap_or(u32::MAX);
-    let problem = match target.lines {
-        Some(_) => "no definition contains this line; give lines (`path:FIRST-LAST`)",
-        None => "it names a file; add the name of a definition (`path#name`) or lines (`path:FIRST-LAST`)",
-    };
     let lines = match (symbol, target.lines) {
         (Some(symbol), _) => {
             let request = SymbolRequest { symbols: &symbol, around: 0, takes_all: false };
@@ -239,6 +235,7 @@ pub(super) fn named_code(
         (None, Some(lines)) => Some(number(*lines.start())..=number(*lines.end())),
         (None, None) => None,
     };
+    let problem = "it names a file; add the name of a definition (`path#name`) or lines (`path:FIRST-LAST`)";
     let lines = lines.ok_or_else(|| ToolError::argument("path", problem))?;
     Ok((source, text, lines))
 }

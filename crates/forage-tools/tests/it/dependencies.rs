@@ -95,7 +95,7 @@ fn each_tool_reads_a_dependency_and_its_paths_can_be_used_again() {
         grep.text
     );
     let read = answer(&workspace, "read_file", json!({"path": shown, "symbol": "HeaderMap"}));
-    assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
+    assert_eq!(read.records()["lines"][0], "pub struct HeaderMap<T> {");
     let range = answer(&workspace, "read_file", json!({"path": format!("{shown}:3")}));
     assert_eq!(range.records()["start_line"], 3);
     let older = answer(&workspace, "read_file", json!({"path": "dep:http@0.2/src/header/map.rs"}));
@@ -478,7 +478,7 @@ fn a_definition_of_a_dependency_is_named_like_others() {
     let workspace = workspace(&tree);
     let place = "dep:http/src/header/map.rs#HeaderMap";
     let read = answer(&workspace, "read_file", json!({"path": place}));
-    assert_eq!(read.records()["lines"][1], "pub struct HeaderMap<T> {");
+    assert_eq!(read.records()["lines"][0], "pub struct HeaderMap<T> {");
     let similar = answer(&workspace, "search_index", json!({"like": place}));
     assert_eq!(similar.records()["similar"][0]["path"], "src/own.rs", "{}", similar.text);
 }

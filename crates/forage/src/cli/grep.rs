@@ -185,7 +185,9 @@ fn find(call: &Call, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
 fn names_revision(named: &str) -> bool {
     named.contains(':')
         && !named.starts_with(DEPENDENCY)
-        && session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists())
+        // An absolute path has no `..` anymore, so `HEAD:src/../lib` would be `lib`.
+        && (!Path::new(named).exists()
+            || session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists()))
 }
 
 /// The state of a search for lines.

@@ -772,7 +772,7 @@ fn paths_of_another_revision_may_step_up() {
     let project = committed();
     project.write("src/a.rs", "fn edited() {}\n");
     let run = project.run(&["grep", "-c", "needle|edited", "HEAD:vendor/../src"]);
-    assert_eq!((run.status, run.stdout.as_str()), (0, "HEAD:vendor/../src/a.rs:1\n"), "{run:?}");
+    assert_eq!((run.status, run.stdout.as_str()), (0, "HEAD:src/a.rs:1\n"), "{run:?}");
     assert_eq!(project.run(&["grep", "needle", "HEAD:vendor/../src"]).status, 0);
     assert_eq!(project.run(&["grep", "edited", "HEAD:vendor/../src"]).status, 1);
     let run = project.run(&["grep", "-q", "--files", "HEAD:"]);
