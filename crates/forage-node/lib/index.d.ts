@@ -834,6 +834,8 @@ export interface RankRecords {
   like?: string | null;
   /** With `like`: the most similar definitions, in place of `files`. */
   similar?: Array<SimilarCode>;
+  /** With `like`: the similar definitions in the compared files, returned or not. */
+  similarCount?: number | null;
   /** Files that match a part of the query. */
   matchingFiles: number;
   /** Files in the index. */

@@ -1091,6 +1091,9 @@ class RankAnswer(Answer):
     def similar(self) -> builtins.list[SimilarCode] | None:
         """With `like`: the most similar definitions, in place of `files`."""
     @property
+    def similar_count(self) -> int | None:
+        """With `like`: the similar definitions in the compared files, returned or not."""
+    @property
     def matching_files(self) -> int:
         """Files that match a part of the query."""
     @property
@@ -1197,6 +1200,9 @@ class RankAnswerOfRoot(Record):
     @property
     def similar(self) -> builtins.list[SimilarCode] | None:
         """With `like`: the most similar definitions, in place of `files`."""
+    @property
+    def similar_count(self) -> int | None:
+        """With `like`: the similar definitions in the compared files, returned or not."""
     @property
     def matching_files(self) -> int:
         """Files that match a part of the query."""
