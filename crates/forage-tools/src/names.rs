@@ -4,6 +4,9 @@ use std::fmt::Debug;
 
 use forage_base::Hint;
 
+use crate::tool::Tool as _;
+use crate::tools::GrepSearch;
+
 /// The names of the available tools. Texts are templates: `{grep_search}` is replaced by the name of that
 /// tool, and `{grep_search.path}` by the name of its argument. A part between `[[` and `]]` is removed if it
 /// names a tool that is not available.
@@ -129,17 +132,13 @@ impl ToolNames {
 
     /// Names the search that also reads ignored and hidden files. Returns `None` if it is not available.
     pub(crate) fn search_of_all(&self) -> Option<String> {
-        self.has_line_search().then(|| self.fill(self.phrasing.search_of_all()))
+        self.has(GrepSearch::NAME).then(|| self.fill(self.phrasing.search_of_all()))
     }
 
     /// Names the search that enters directories of dependencies and caches. Returns `None` if it is not
     /// available.
     pub(crate) fn search_of_noise(&self) -> Option<String> {
-        self.has_line_search().then(|| self.fill(self.phrasing.search_of_noise()))
-    }
-
-    fn has_line_search(&self) -> bool {
-        !self.fill("[[{grep_search}]]").is_empty()
+        self.has(GrepSearch::NAME).then(|| self.fill(self.phrasing.search_of_noise()))
     }
 
     /// Returns true if the tool with this original name is available.

@@ -232,7 +232,7 @@ impl Default for SearchSettings {
 /// Settings of `keyword_lookup`.
 #[derive(Clone)]
 pub struct LookupSettings {
-    /// The retriever for lookups. If there is none, this is the reason and how to fix it.
+    /// The retriever for lookups, or the reason why it is missing and how to fix that.
     pub retriever: Result<Arc<Retriever>, String>,
     /// Maximum number of results in an answer, for a call that does not set its own.
     pub limit: u64,

@@ -11,7 +11,7 @@ use forage_fuzz::peers;
 use forage_git::{ChangeKind, Comparison, FileChange, Repository, RevisionError, limits};
 use tempfile::TempDir;
 
-use super::{commit, git, root, write};
+use super::{commit, empty_repository, git, root, write};
 
 /// Number of random histories.
 const HISTORIES: u64 = 300;
@@ -293,9 +293,8 @@ fn changes_equal_those_of_git() {
 /// it.
 #[test]
 fn untracked_files_follow_only_the_rules_of_git() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, ".gitignore", "*.log\n");
     write(at, ".ignore", "a.txt\n!a.log\n");
     write(at, "below/.rgignore", "*\n");
@@ -313,9 +312,8 @@ fn untracked_files_follow_only_the_rules_of_git() {
 
 #[test]
 fn changes_of_files_with_conflicts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a", "one\n");
     commit(at, "First");
     git(at, &["checkout", "-q", "-b", "side"]);
@@ -333,9 +331,8 @@ fn changes_of_files_with_conflicts() {
 /// Regression test: a branch of this name was compared as if it were `HEAD`.
 #[test]
 fn branch_called_worktree_is_a_revision() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a", "one\n");
     commit(at, "First");
     let files = |range: &str| {
@@ -351,9 +348,8 @@ fn branch_called_worktree_is_a_revision() {
 
 #[test]
 fn changes_leave_nested_repositories_and_submodules_out() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a", "one\n");
     commit(at, "First");
     let nested = at.join("nested/below");
@@ -376,10 +372,9 @@ fn letters_of_changes(at: &Path) -> String {
 /// Regression test: another commit of a submodule was no change, nor was a missing submodule.
 #[test]
 fn changes_name_submodules_at_another_commit() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
     let module = at.join("module");
-    git(at, &["init", "-q", "-b", "main"]);
     fs::create_dir(&module).unwrap();
     git(&module, &["init", "-q", "-b", "main"]);
     for text in ["one\n", "two\n"] {
@@ -407,9 +402,8 @@ fn changes_name_submodules_at_another_commit() {
 /// again.
 #[test]
 fn conversions_of_line_ends_are_no_changes() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, ".gitattributes", "*.bat text eol=crlf\n*.txt text=auto\n*.bin -text\n");
     write(at, "sub/.gitattributes", "*.txt -text\n");
     let paths = ["a.bat", "b.txt", "c.bin", "d.rs", "sub/e.txt", "sub/f.bat"];
@@ -430,9 +424,8 @@ fn conversions_of_line_ends_are_no_changes() {
 /// Git LFS keeps the content elsewhere, and stores its hash and its size.
 #[test]
 fn large_files_are_those_of_their_pointers() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
     let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 6\n");
     write(at, ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
@@ -454,9 +447,8 @@ fn large_files_are_those_of_their_pointers() {
 /// Regression test: in a sparse checkout, a file that is there in spite of its patterns was not compared.
 #[test]
 fn skipped_files_count_in_a_sparse_checkout() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a/x", "one\n");
     write(at, "b/x", "one\n");
     commit(at, "First");
@@ -528,9 +520,8 @@ fn revisions_of_many_digits_and_tags_are_resolved() {
 /// Regression test: a renamed file that is too large to be compared was added and deleted, without a note.
 #[test]
 fn renames_of_large_edited_files_are_unknown() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     let text = "a line of a large file\n".repeat(limits::OBJECT_BYTES / 20);
     write(at, "large.txt", &text);
     commit(at, "First");
@@ -551,9 +542,8 @@ fn renames_of_large_edited_files_are_unknown() {
 /// Regression test: a split index was called damaged if it replaces an entry of the shared one.
 #[test]
 fn split_index_is_named() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a", "one\n");
     write(at, "b", "one\n");
     commit(at, "First");
@@ -571,9 +561,8 @@ fn split_index_is_named() {
 /// A partial clone may lack the older version of a file.
 #[test]
 fn file_never_replaces_a_missing_version() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a.txt", "old\n");
     commit(at, "First");
     write(at, "a.txt", "new\n");
@@ -589,9 +578,8 @@ fn file_never_replaces_a_missing_version() {
 /// Secret files must not be read, not even to find out whether they have changed.
 #[test]
 fn changes_of_secret_files_are_not_read() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, ".env", "KEY=1\n");
     commit(at, "First");
     write(at, ".env", "KEY=2\n");

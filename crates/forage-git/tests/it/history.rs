@@ -17,7 +17,7 @@ use forage_git::{
 use tempfile::TempDir;
 
 use super::changes::Random;
-use super::{commit, git, root, write};
+use super::{commit, empty_repository, git, root, write};
 
 /// Number of random histories, unless `FORAGE_HISTORIES` says otherwise.
 const HISTORIES: u64 = 60;
@@ -344,9 +344,8 @@ fn of_definition(
 /// order of `order`, each with its body.
 #[test]
 fn definition_history_equals_git_log_of_lines() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     let random = &mut Random(5);
     let mut bodies = [1, 2, 3, 4];
     let mut path = "a.rs";
@@ -387,9 +386,8 @@ fn definition_history_equals_git_log_of_lines() {
 
 #[test]
 fn history_names_the_lines_that_changed() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     write(at, "a", "one\ntwo\nthree\n");
     write(at, ".env", "KEY=two\n");
     commit(at, "First");
@@ -424,9 +422,8 @@ fn history_names_the_lines_that_changed() {
 /// what was there before.
 #[test]
 fn definition_history_follows_gaps_and_moves() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     let body = |number: u32| format!("fn f() {{\n    first();\n    call({number});\n    last();\n}}\n");
     let other = "fn other() {\n    nothing();\n}\n";
     let steps: [(&str, &[(&str, &str)]); 8] = [
@@ -472,9 +469,8 @@ fn definition_history_follows_gaps_and_moves() {
 /// A commit may only be left out if it alone took the time, not if the way to it did.
 #[test]
 fn commit_is_left_out_only_if_it_took_the_time() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     for number in 0..3 {
         write(at, "a", &format!("{number}\n"));
         commit(at, &number.to_string());
@@ -529,9 +525,8 @@ fn history_that_is_stopped_goes_on() {
 /// A commit with a parent that can't be read must not look like the first one.
 #[test]
 fn missing_parent_ends_a_history() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     let mut text = String::from("fn f() {\n");
     for number in 0..4 {
         let _ = writeln!(text, "    needle({number});");

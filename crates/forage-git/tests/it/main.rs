@@ -36,6 +36,13 @@ fn root(directory: &Path) -> Arc<Root> {
     Root::open(directory, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
 }
 
+/// Creates a repository without commits.
+fn empty_repository() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    git(directory.path(), &["init", "-q", "-b", "main"]);
+    directory
+}
+
 fn write(directory: &Path, path: &str, text: &str) {
     let path = directory.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -183,9 +190,8 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
 /// Regression test: replacements were ignored without a warning.
 #[test]
 fn replaced_objects_are_read_as_git_reads_them() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = empty_repository();
     let at = directory.path();
-    git(at, &["init", "-q", "-b", "main"]);
     for number in 0..5 {
         write(at, "a.txt", &format!("text {number}\n"));
         commit(at, &format!("Change {number}"));

@@ -208,8 +208,7 @@ fn crate_in_checkout(project: &Project<'_>, name: &str, source: &str) -> Option<
     Some(Sources::Directory(store, part.unwrap_or(checkout)))
 }
 
-/// Finds a package among those of its registry. If there is none, takes that of another registry, which may be a
-/// mirror.
+/// Finds a package among those of its registry, or else of another registry, which may be a mirror.
 fn crate_of_registry(project: &Project<'_>, whole: &str, source: &str) -> Option<Sources> {
     let store = project.store(project.stores.cargo_registry.as_ref()?)?;
     let host = source.split_once("://").and_then(|(_, address)| address.split(['/', ':', '?']).next());
