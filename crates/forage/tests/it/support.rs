@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// Patterns of everything that differs between runs, machines and releases, with fixed words.
 static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -27,9 +27,16 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 /// Replaces what differs between runs, machines and releases with fixed words.
 pub(crate) fn stable(text: &str) -> String {
-    UNSTABLE
+    let text = UNSTABLE
         .iter()
-        .fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned())
+        .fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned());
+    if !cfg!(windows) {
+        return text;
+    }
+    let paths = Regex::new(r#"TMP[^\s"'`():;,]*"#).unwrap();
+    paths
+        .replace_all(&text, |path: &Captures<'_>| path[0].replace(r"\\", "/").replace('\\', "/"))
+        .into_owned()
 }
 
 /// Returns the only line that contains a word.
