@@ -14,6 +14,8 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"((?:127\.0\.0\.1|localhost|\[::1\]):)\d{5}\b", "${1}PORT"),
         (r"\b\d+\.\d+ s\b", "N s"),
         (r"\b(in|after) \d+ ms\b", "${1} N ms"),
+        // The time that is left to a model, in the note to it.
+        (r"\b(bytes of results; )\d+ seconds\b", "${1}N seconds"),
         (r#"((?:elapsed|latency)\w*_ms"?[:=] ?)\d+"#, "${1}N"),
         (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "TIME"),
         (r"\b[0-9a-f]{40}\b", "COMMIT"),
