@@ -3,6 +3,7 @@
 use serde_json::{Value, json as value};
 
 use crate::peer::{Peer, Reply, good, json};
+use crate::support::{line_with, stable};
 use crate::{Project, Run};
 
 /// A secret that every set of redaction rules should find.
@@ -77,6 +78,12 @@ pub(crate) fn results(peer: &Peer) -> Vec<String> {
     answered_calls(messages(peer).last().unwrap())
 }
 
+/// Formats an answer and the tool results that the model saw for a snapshot.
+fn answer_and_results(run: &Run, peer: &Peer) -> String {
+    assert_eq!(run.status, 0, "{run:?}");
+    stable(&format!("{}\n{}", run.stdout, results(peer).join("\n")))
+}
+
 /// Returns the tool results in `messages`. Checks that each call was answered exactly once and in order.
 pub(crate) fn answered_calls(messages: &[Value]) -> Vec<String> {
     let mut wanted: Vec<&Value> = Vec::new();
@@ -103,19 +110,7 @@ fn the_plans_prompt_1_whats_the_structure_of_this_project() {
         say("A Python agent: `src/agent.py:3` and tools below src/tools."),
     ]);
     let run = ask(&project, &peer, "What's the structure of this project?", &[]);
-    assert_eq!(run.status, 0, "{run:?}");
-    assert!(
-        run.stdout.starts_with("A Python agent: `src/agent.py:3` and tools below src/tools.\n\n["),
-        "{run:?}"
-    );
-    assert!(
-        run.stdout.contains("[acme/big-0: turns 2, calls 1, 22 tokens in (5 cached), 14 out, "),
-        "{run:?}"
-    );
-    let tree = &results(&peer)[0];
-    for line in ["├── agent.py (11 lines)", "└── tools/", "└── read_file.py (3 lines)"] {
-        assert!(tree.contains(line), "{tree}");
-    }
+    insta::assert_snapshot!(answer_and_results(&run, &peer));
 }
 
 #[test]
@@ -129,14 +124,7 @@ fn the_plans_prompt_2_find_all_async_functions_in_the_codebase() {
     ]);
     let run = ask(&project, &peer, "Find all async functions in the codebase", &["--json"]);
     assert_eq!(run.status, 0, "{run:?}");
-    let found = &results(&peer)[0];
-    for line in [
-        "Found 4 matches in 3 files",
-        "  3- class Agent:\n  4:     async def run(self):\n  5-         pass",
-        "  7:     async def _execute_tools",
-    ] {
-        assert!(found.contains(line), "{found}");
-    }
+    insta::assert_snapshot!(stable(&results(&peer)[0]));
     let records = run.json();
     assert_eq!(records["wrong_citations"], 0);
     assert_eq!(records["citations"].as_array().unwrap().len(), 4);
@@ -171,22 +159,11 @@ fn the_plans_prompt_3_how_is_tool_execution_implemented() {
         say("`Agent._execute_tools` (src/agent.py:7-11) awaits `Tool.execute` (src/tools/base.py:3)."),
     ]);
     let run = ask(&project, &peer, "How is tool execution implemented?", &[]);
-    assert_eq!(run.status, 0, "{run:?}");
-    let results = results(&peer);
-    assert!(
-        results[0].contains("src/agent.py:") && results[0].contains("  7:     async def _execute_tools"),
-        "{results:?}"
-    );
-    assert!(
-        results[1].contains("    11\t            await tool.execute(**tool_use.input)"),
-        "{}",
-        results[1]
-    );
-    assert!(results[2].contains("     1\tclass Tool:"), "{}", results[2]);
-    assert!(!run.stdout.contains("[wrong"), "{run:?}");
-    assert!(
-        run.stderr.contains("turn 2 of 8") && run.stderr.contains("call 2: read_file {\"path\":"),
-        "{run:?}"
+    insta::assert_snapshot!(answer_and_results(&run, &peer));
+    assert_eq!(line_with(&run.stderr, "turn 2"), "forage: turn 2 of 8: acme/big-0");
+    assert_eq!(
+        line_with(&run.stderr, "call 2: read_file"),
+        "forage: call 2: read_file {\"path\":\"src/agent.py\",\"start_line\":7}"
     );
 }
 
@@ -203,13 +180,7 @@ fn the_plans_prompt_4_edge_cases_alone_and_together() {
             say("Two TODOs: src/agent.py:8 and src/tools/base.py:2; the other at src/agent.py:99."),
         ]);
         let run = ask(&project, &peer, "Search for TODO comments", flags);
-        assert_eq!(run.status, 0, "{run:?}");
-        let results = results(&peer);
-        assert!(results[0].contains("Found 2 matches in 2 files"), "{}", results[0]);
-        assert!(results[1].contains("read_file.py (3 lines)"), "{}", results[1]);
-        assert!(results[2].contains("     8\t        # TODO: run these in parallel"), "{}", results[2]);
-        assert!(run.stdout.contains("src/agent.py:99 [wrong: the file has 11 lines]."), "{run:?}");
-        assert!(run.stdout.contains("[warning: 1 of 3 citations is wrong and marked as such]"), "{run:?}");
+        insta::assert_snapshot!("comments", answer_and_results(&run, &peer));
     }
 }
 
@@ -304,8 +275,8 @@ fn planted_file_text_does_not_change_the_evidence_format() {
     assert!(!results[0].contains(['\u{1b}', '\u{202e}']));
     // Our notes must come last, whatever the model repeats.
     assert_eq!(run.status, 0, "{run:?}");
-    let last = run.stdout.lines().last().unwrap();
-    assert!(last.starts_with("[acme/big-0: turns 2, calls 2,"), "{run:?}");
+    let last = stable(run.stdout.lines().last().unwrap());
+    assert_eq!(last, "[acme/big-0: turns 2, calls 2, 22 tokens in (5 cached), 14 out, N s]");
 }
 
 #[test]
@@ -330,19 +301,18 @@ fn every_fault_of_a_server_has_its_outcome() {
         ("empty, twice", vec![crate::peer::content("\"\""), crate::peer::content("null")], 1, false),
         ("thinking only, twice", vec![say("<think>hm</think>"), say("<think>hm</think>")], 1, false),
     ];
+    let mut answers = String::new();
     for (name, replies, status, taken_over) in faults {
         let project = project();
         let first = || calls(&[("grep_search", value!({"pattern": "TODO"}))]);
         let flags = ["ask", "q", "--model-timeout-ms", "700"];
         let peer = Peer::start(std::iter::once(first()).chain(replies.clone()));
         configure(&project, &[&peer], "");
-        let run = project.run(&flags);
-        assert_eq!(run.status, status, "{name}: {run:?}");
-        assert!(
-            run.stdout.starts_with("No answer: ") && run.stdout.contains("1. grep_search"),
-            "{name}: {run:?}"
-        );
-        assert!(run.stderr.contains("error: no answer: "), "{name}: {run:?}");
+        let alone = project.run(&flags);
+        assert_eq!(alone.status, status, "{name}: {alone:?}");
+        answers += &format!("{name}: {}\n", alone.stdout);
+        let error = alone.stderr.lines().last().unwrap().strip_prefix("forage: error: n").unwrap();
+        assert_eq!(alone.stdout.lines().next().unwrap(), format!("N{error}."), "{name}");
         if !taken_over {
             continue;
         }
@@ -350,40 +320,33 @@ fn every_fault_of_a_server_has_its_outcome() {
             (Peer::start(std::iter::once(first()).chain(replies)), Peer::start([say("from the second")]));
         configure(&project, &[&peer, &next], "");
         let run = project.run(&flags);
-        assert_eq!(run.status, 0, "{name}: {run:?}");
-        assert!(run.stdout.starts_with("from the second"), "{name}: {run:?}");
-        assert!(run.stdout.contains("(acme-b/big-1 takes over)]"), "{name}: {run:?}");
-        assert!(results(&next)[0].contains("Found 2 matches"), "{name}: the conversation is taken over");
+        assert_eq!((run.status, run.stdout.lines().next()), (0, Some("from the second")), "{name}: {run:?}");
+        let warning = line_with(&alone.stdout, "(no other model is left)]");
+        assert_eq!(
+            line_with(&run.stdout, "takes over"),
+            warning.replace("no other model is left", "acme-b/big-1 takes over"),
+            "{name}"
+        );
+        assert_eq!(results(&next), results(&peer), "{name}: the conversation is taken over");
     }
+    insta::assert_snapshot!(stable(&answers));
 }
 
 #[test]
 fn a_failure_that_is_over_in_a_moment_is_ridden_out() {
     let project = project();
     let peer = Peer::start([json(500, "", "{}"), say("recovered")]);
-    let run = ask(&project, &peer, "q", &[]);
-    assert!(run.status == 0 && run.stdout.starts_with("recovered"), "{run:?}");
-    assert!(run.stderr.contains("retrying"), "{run:?}");
+    insta::assert_snapshot!(ask(&project, &peer, "q", &[]).shown());
 }
 
 #[test]
 fn without_a_model_or_a_question_it_says_what_to_do() {
     let project = project();
-    let run = project.run(&["ask", "q"]);
-    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
-    for named in ["no model is configured", "FORAGE_MODEL", "OPENAI_API_KEY", "config.toml", "--model"] {
-        assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
-    }
+    insta::assert_snapshot!("no_model", project.run(&["ask", "q"]).shown());
     let peer = Peer::start([]);
-    let run = ask(&project, &peer, "  ", &[]);
-    assert!(run.status == 2 && run.stderr.contains("the question is empty"), "{run:?}");
-    let run = ask(&project, &peer, "q", &["--turns", "0"]);
-    assert!(
-        run.status == 2 && run.stderr.contains("`ask.turns` (command line): 0 is out of range"),
-        "{run:?}"
-    );
-    let run = ask(&project, &peer, "q", &["--parallel", "65"]);
-    assert!(run.status == 2 && run.stderr.contains("65 is not in 1..=64"), "{run:?}");
+    insta::assert_snapshot!("no_question", ask(&project, &peer, "  ", &[]).shown());
+    insta::assert_snapshot!("no_turns", ask(&project, &peer, "q", &["--turns", "0"]).shown());
+    insta::assert_snapshot!("many_threads", ask(&project, &peer, "q", &["--parallel", "65"]).shown());
     assert_eq!(peer.requests().len(), 0);
 }
 
@@ -404,7 +367,8 @@ fn the_configuration_bounds_a_conversation_and_flags_win() {
     let peer = Peer::start(asks().take(1).chain([say("early")]));
     configure(&project, &[&peer], "[ask]\nturns = 2\n");
     let run = project.run(&["ask", "q"]);
-    assert!(run.status == 0 && run.stderr.contains("`ask.turns` is ignored"), "{run:?}");
+    let ignored = stable(line_with(&run.stderr, " is ignored: ").split_once(" is ignored: ").unwrap().0);
+    assert_eq!((run.status, ignored.as_str()), (0, "forage: TMP/project/.forage.toml:2: `ask.turns`"));
 }
 
 /// Tests private keys in files whose names do not reveal them, as `read_file` and `grep_search` print them.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::{line_with, stable};
 use crate::ui::Page;
 use crate::{Project, Run};
 
@@ -40,10 +41,21 @@ fn doctor(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
     (run.status, run.json())
 }
 
+/// Finds a client's entry in a report.
+fn entry<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
+    let sites = record["clients"].as_array().unwrap();
+    sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()
+}
+
 /// Finds the check of a client's entry in a report.
 fn client_check<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
-    let sites = record["clients"].as_array().unwrap();
-    &sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()["check"]
+    &entry(record, client, scope)["check"]
+}
+
+/// Formats the problems of a report for a snapshot.
+fn problems(record: &Value) -> String {
+    let problems = record["problems"].as_array().unwrap().iter();
+    problems.map(|problem| stable(problem.as_str().unwrap()) + "\n").collect()
 }
 
 fn write(project: &Project, client: &str, command: &str) -> Run {
@@ -53,17 +65,9 @@ fn write(project: &Project, client: &str, command: &str) -> Run {
 #[test]
 fn check_reports_a_working_entry_with_client_permissions() {
     let project = Project::new(&[("a.rs", "fn main() {}\n")]);
-    for (client, title) in [
-        ("codex", "Codex"),
-        ("claude-code", "Claude Code"),
-        ("gemini-cli", "Gemini CLI"),
-        ("opencode", "opencode"),
-    ] {
-        let run = write(&project, client, FORAGE);
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        assert!(run.stdout.contains(&format!("Started as {title} starts it: answers in")), "{}", run.stdout);
-        assert!(run.stdout.contains("a call to grep_search succeeds"), "{}", run.stdout);
-    }
+    let clients = ["codex", "claude-code", "gemini-cli", "opencode"];
+    let shown = clients.map(|client| write(&project, client, FORAGE).shown());
+    insta::assert_snapshot!(shown.join("\n"));
     let (status, record) = doctor(&project, &[]);
     assert_eq!(status, 0, "{record}");
     for (client, tool) in [
@@ -80,17 +84,12 @@ fn check_reports_a_working_entry_with_client_permissions() {
         assert_eq!(check["missing_variables"], json!([]), "{check}");
     }
     let deferred = |client: &str| client_check(&record, client, "user")["deferred"].clone();
-    let all = ["codex", "claude-code", "gemini-cli", "opencode"].map(deferred);
-    assert_eq!(all, [json!(true), json!(false), Value::Null, Value::Null]);
+    assert_eq!(clients.map(deferred), [json!(true), json!(false), Value::Null, Value::Null]);
 
     // A required permission is reported until the user grants it.
-    assert!(
-        client_check(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"),
-        "{record}"
-    );
-    assert!(client_check(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
-    let gemini = client_check(&record, "gemini-cli", "user")["warnings"].to_string();
-    assert!(gemini.contains("does not start servers in"), "{gemini}");
+    assert_eq!(client_check(&record, "claude-code", "user")["needs"], json!(["permission"]));
+    let trust = format!("trust in {}", project.root.display());
+    assert_eq!(client_check(&record, "gemini-cli", "user")["needs"], json!(["permission", trust]));
     put(
         &project.home.join(".claude/settings.json"),
         "{\"permissions\": {\"allow\": [\"mcp__forage\"]}} // mine",
@@ -111,11 +110,14 @@ fn only_doctor_starts_the_servers_of_clients() {
     let server = script(bin.path(), &format!("echo run >> {}", ran.display()));
     codex(&project, &server, "");
     let start = project.run(&[]);
-    assert!(start.stdout.contains("`forage doctor` starts each server to check it"), "{}", start.stdout);
+    assert_eq!(
+        line_with(&start.stdout, "not tried"),
+        "  not tried here; `forage doctor` starts each server to check it"
+    );
     let record = project.run(&["--json"]).json();
     assert_eq!(client_check(&record, "codex", "user"), &Value::Null);
     let page = Page::start(&project, &[]);
-    assert!(page.ask("/api/health")["clients"].to_string().contains("set_up"));
+    assert_eq!(entry(&page.ask("/api/health"), "codex", "user")["state"], "set_up");
     drop(page);
     assert!(!ran.exists());
     // Positive control.
@@ -126,32 +128,35 @@ fn only_doctor_starts_the_servers_of_clients() {
 #[test]
 fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
     let project = Project::new(&[]);
-    let run = write(&project, "codex", "/nonexistent/forage");
-    assert_eq!(run.status, 2, "{}", run.stdout);
-    for part in ["there is no program /nonexistent/forage", "`forage setup codex --remove`"] {
-        assert!(run.stdout.contains(part), "{part:?} is missing: {}", run.stdout);
-    }
+    insta::assert_snapshot!(write(&project, "codex", "/nonexistent/forage").shown());
     assert!(project.home.join(".codex/config.toml").exists());
     let run = project.run(&["doctor"]);
-    assert!(
-        run.status == 2 && run.stdout.contains("Codex (user): started as Codex starts it"),
-        "{}",
-        run.stdout
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert_eq!(
+        line_with(&run.stdout, "Codex (user): "),
+        "  Codex (user): started as Codex starts it, there is no program /nonexistent/forage; \
+         `forage setup codex --write` replaces it with this program"
     );
-    assert!(run.stdout.contains("`forage setup codex --write` replaces it"), "{}", run.stdout);
     // Control: the user can write the entry without a test.
     let run = project.run(&["setup", "codex", "--write", "--command", "/nonexistent/forage", "--no-check"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     // A bare name is looked up where the client would look.
     let run = write(&project, "codex", "forage");
-    assert!(run.status == 2 && run.stdout.contains("`forage` on its PATH"), "{}", run.stdout);
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert_eq!(
+        line_with(&run.stdout, "It does not work yet"),
+        "It does not work yet: started as Codex starts it, there is no program `forage` on its PATH; \
+         `forage setup codex --write` replaces it with this program."
+    );
     let path = Path::new(FORAGE).parent().unwrap().to_str().unwrap();
     assert_eq!(doctor(&project, &[("PATH", path)]).0, 0);
     // A relative command must not be run.
     codex(&project, Path::new("./forage"), "");
     script(&project.root, "echo run > ran");
     let (status, record) = doctor(&project, &[]);
-    assert!(status == 2 && record["problems"].to_string().contains("relative path"), "{record}");
+    let problem = "Codex (user): started as Codex starts it, `./forage` is a relative path, which depends on \
+                   the working directory; `forage setup codex --write` replaces it with this program";
+    assert_eq!((status, &record["problems"]), (2, &json!([problem])));
     assert!(!project.root.join("ran").exists());
 }
 
@@ -161,37 +166,28 @@ fn check_describes_a_server_that_is_not_forage() {
     let error = hello
         .replace("result", "error")
         .replace("\\\"serverInfo\\\":{\\\"name\\\"", "\\\"message\\\":\\\"go away\\\",\\\"x\\\":{\\\"y\\\"");
-    for (text, expected) in [
-        ("echo 'Welcome!'".to_owned(), "a line that is not a protocol message: Welcome!"),
-        (
-            format!("echo 'starting' >&2; echo 'error: no luck, {KEY}' >&2; exit 3"),
-            "(exit status: 3): error: no luck",
-        ),
-        (
-            format!("read line; echo \"{hello}\"; cat > /dev/null"),
-            "it is another program, which calls itself other",
-        ),
-        (
-            format!("read line; echo \"{error}\"; cat > /dev/null"),
-            "answers `initialize` with an error: go away",
-        ),
-        ("kill -9 $$".to_owned(), "signal: 9"),
-        ("yes".to_owned(), "not a protocol message: y"),
+    let mut all = String::new();
+    for text in [
+        "echo 'Welcome!'",
+        &format!("echo 'starting' >&2; echo 'error: no luck, {KEY}' >&2; exit 3"),
+        &format!("read line; echo \"{hello}\"; cat > /dev/null"),
+        &format!("read line; echo \"{error}\"; cat > /dev/null"),
+        "kill -9 $$",
+        "yes",
     ] {
         let project = Project::new(&[]);
         let bin = project.home.join("bin");
-        codex(&project, &script(&bin, &text), "");
+        codex(&project, &script(&bin, text), "");
         let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
-        let problems = record["problems"].to_string();
-        assert!(status == 2 && problems.contains(expected), "{text}: {problems}");
-        assert_eq!(client_check(&record, "codex", "user")["works"], false);
+        assert_eq!((status, &client_check(&record, "codex", "user")["works"]), (2, &json!(false)), "{text}");
+        all += &problems(&record);
     }
     let project = Project::new(&[]);
     let path = script(&project.home.join("bin"), "");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     codex(&project, &path, "");
-    let problems = doctor(&project, &[]).1["problems"].to_string();
-    assert!(problems.contains("can't be started") && problems.contains("ermission denied"), "{problems}");
+    all += &problems(&doctor(&project, &[]).1);
+    insta::assert_snapshot!(all);
 }
 
 /// Returns true if a process exists and is not a zombie.
@@ -215,8 +211,8 @@ fn silent_server_is_killed_with_its_children() {
     let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
     let took = began.elapsed();
     assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&took), "{took:?}");
-    let problems = record["problems"].to_string();
-    assert!(status == 2 && problems.contains("does not answer within 10 seconds"), "{problems}");
+    assert_eq!(status, 2, "{record}");
+    insta::assert_snapshot!(problems(&record));
     assert_eq!(client_check(&record, "claude-code", "user")["serves"], true);
     let pids = std::fs::read_to_string(pids).unwrap();
     assert_eq!(pids.lines().count(), 2, "{pids}");
@@ -285,13 +281,14 @@ fn project_files_grant_no_permission() {
     }
     project.write(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
     let (_, record) = doctor(&project, &[]);
-    let asks = client_check(&record, "claude-code", "user")["asks"].to_string();
-    assert!(
-        asks.contains("a file of the project, which may come from a stranger, permits its tools"),
-        "{asks}"
+    let asks = "a file of the project, which may come from a stranger, permits its tools; Claude Code uses it \
+                only in trusted folders";
+    assert_eq!(client_check(&record, "claude-code", "user")["asks"], json!([asks]));
+    let warning = format!(
+        "Gemini CLI does not start servers in {}, which is not a trusted folder",
+        project.root.display()
     );
-    let warnings = client_check(&record, "gemini-cli", "user")["warnings"].to_string();
-    assert!(warnings.contains("does not start servers in"), "{warnings}");
+    assert_eq!(client_check(&record, "gemini-cli", "user")["warnings"], json!([warning]));
     // Positive control: the user's own file grants the permission.
     put(&project.home.join(".claude/settings.json"), settings);
     assert_eq!(client_check(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
@@ -304,30 +301,29 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
         "[[models]]\nmodel = \"m\"\nbase_url = \"https://model.invalid/v1\"\nkey_env = \"MY_KEY\"\n",
     );
     let environment = [("MY_KEY", KEY)];
-    let offers = |check: &Value| check["tools"].to_string().contains("keyword_search");
-    for (more, missing) in [
-        ("", json!(["MY_KEY"])),
-        ("env_vars = [\"MY_KEY\"]\n", json!([])),
-        ("env_vars = [{ name = \"MY_KEY\", source = \"local\" }]\n", json!([])),
-        (&format!("env = {{ MY_KEY = \"{KEY}\" }}\n"), json!([])),
+    let lexical = json!(["mcp__forage__search_index", "mcp__forage__grep_search"]);
+    let all = json!(["mcp__forage__search_index", "mcp__forage__grep_search", "mcp__forage__keyword_search"]);
+    let warnings = json!([
+        "Codex (user): set here, but not passed on by Codex: MY_KEY; name them in `env_vars` of the entry",
+        "Codex (user): `keyword_search` is not offered there: the key of its model (MY_KEY) does not arrive",
+    ]);
+    for (more, missing, tools, warnings) in [
+        ("", json!(["MY_KEY"]), &lexical, warnings),
+        ("env_vars = [\"MY_KEY\"]\n", json!([]), &all, json!([])),
+        ("env_vars = [{ name = \"MY_KEY\", source = \"local\" }]\n", json!([]), &all, json!([])),
+        (&format!("env = {{ MY_KEY = \"{KEY}\" }}\n"), json!([]), &all, json!([])),
     ] {
         codex(&project, Path::new(FORAGE), more);
         let (status, record) = doctor(&project, &environment);
         let check = client_check(&record, "codex", "user");
-        assert_eq!((status, &check["missing_variables"]), (0, &missing), "{check}");
-        let is_missing = missing != json!([]);
-        assert_eq!(offers(check), !is_missing, "{check}");
-        let warnings = record["warnings"].to_string();
-        assert_eq!(warnings.contains("`env_vars` of the entry"), is_missing, "{warnings}");
-        assert_eq!(warnings.contains("`keyword_search` is not offered there"), is_missing, "{warnings}");
+        assert_eq!((status, &check["missing_variables"], &check["tools"]), (0, &missing, tools), "{check}");
+        assert_eq!(record["warnings"], warnings, "{more}");
     }
     // Another client passes all variables on.
     assert_eq!(write(&project, "qwen", FORAGE).status, 0);
     let (_, record) = doctor(&project, &environment);
-    assert!(
-        offers(client_check(&record, "qwen", "user"))
-            && client_check(&record, "qwen", "user")["missing_variables"] == json!([])
-    );
+    let check = client_check(&record, "qwen", "user");
+    assert_eq!((&check["missing_variables"], &check["tools"]), (&json!([]), &all), "{check}");
 
     // A provider's key matters only if the user has let agents use it.
     codex(&project, Path::new(FORAGE), "");
@@ -344,19 +340,18 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     }
     project.configure("");
     codex(&project, Path::new(FORAGE), "env_vras = [\"OPENAI_API_KEY\"]\n");
-    let warnings = doctor(&project, &[]).1["warnings"].to_string();
-    assert!(warnings.contains("`env_vras`") && warnings.contains("did you mean `env_vars`?"), "{warnings}");
+    let warning = "Codex (user): unknown field `env_vras` in the entry; did you mean `env_vars`?";
+    assert_eq!(doctor(&project, &[]).1["warnings"], json!([warning]));
 }
 
 #[test]
 fn check_shows_a_config_typo_as_the_client_sees_it() {
     let project = Project::new(&[]);
     project.configure(&format!("unknown = \"{KEY}\"\n"));
-    let run = write(&project, "codex", FORAGE);
-    assert!(run.status == 2 && run.stdout.contains("its settings can't be used"), "{}", run.stdout);
-    assert!(run.stdout.contains("config.toml:1: unknown key `unknown`"), "{}", run.stdout);
+    insta::assert_snapshot!("typo_in_setup", write(&project, "codex", FORAGE).shown());
     let (status, record) = doctor(&project, &[]);
-    assert!(status == 2 && record["problems"].to_string().contains("Codex (user): "), "{record}");
+    assert_eq!(status, 2, "{record}");
+    insta::assert_snapshot!("typo_in_doctor", problems(&record));
     project.configure("");
     assert_eq!(doctor(&project, &[]).0, 0);
 }
@@ -387,7 +382,8 @@ fn a_program_that_a_projects_file_names_is_not_run() {
     project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
     let (_, record) = doctor(&project, &[]);
     let check = client_check(&record, "claude-code", "project");
-    assert!(check["serves"] == true && check["asks"].to_string().contains("asks once"), "{check}");
+    assert_eq!(check["serves"], true, "{check}");
+    assert_eq!(check["asks"][1], "it asks once whether it may start the servers in this project's file");
     // Positive control: the same program runs if the user's own file names it.
     put(&project.home.join(".claude.json"), &entry(&program, ""));
     assert_eq!(doctor(&project, &[]).0, 2);
@@ -406,44 +402,27 @@ fn client(directory: &Path, name: &str, list: &str) {
 fn an_entry_works_if_its_client_lists_it() {
     let project = Project::new(&[("a.rs", "fn main() {}\n")]);
     let bin = project.home.join("bin");
-    let file = "test \"$1 $2\" = 'mcp list' || exit 1; grep -q forage \"$HOME/.claude.json\"";
-    for (list, status, said) in [
-        (
-            format!("{file} && echo 'forage: x mcp - ✔ Connected'"),
-            0,
-            "It works: `claude mcp list` lists it\n",
-        ),
-        (
-            "echo 'No MCP servers configured.'".to_owned(),
-            2,
-            "`claude mcp list` prints: No MCP servers configured.",
-        ),
-        (
-            "echo 'forage: x mcp - ✘ Failed to connect'".to_owned(),
-            2,
-            "Claude Code does not list it: `claude mcp list` prints: forage: x mcp - ✘ Failed to connect",
-        ),
-        (
-            "echo broken; exit 3".to_owned(),
-            0,
-            "Written, not tried: `claude mcp list` failed (exit status: 3): broken",
-        ),
-        ("rm \"$0\"".to_owned(), 2, "does not list it"),
-        (String::new(), 0, "Written, not tried: `claude` is not on the PATH, so it can't be asked\n"),
+    let mut shown = String::new();
+    for list in [
+        "test \"$1 $2\" = 'mcp list' || exit 1; \
+         grep -q forage \"$HOME/.claude.json\" && echo 'forage: x mcp - ✔ Connected'",
+        "echo 'No MCP servers configured.'",
+        "echo 'forage: x mcp - ✘ Failed to connect'",
+        "echo broken; exit 3",
+        "rm \"$0\"",
+        "",
     ] {
         match list.is_empty() {
             true => assert!(!bin.join("claude").exists()),
-            false => client(&bin, "claude", &list),
+            false => client(&bin, "claude", list),
         }
         let path = format!("{}:/usr/bin:/bin", bin.display());
         let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
         let environment = [("PATH", path.as_str()), ("ANTHROPIC_API_KEY", KEY)];
         let run = project.run_in(&project.root, &arguments, &environment);
-        assert_eq!(run.status, status, "{list}: {run:?}");
-        assert!(run.stdout.contains(said), "{list}: {run:?}");
-        let works = run.stdout.lines().any(|line| line.starts_with("It works"));
-        assert_eq!(works, said.starts_with("It works"), "{run:?}");
+        shown += &format!("$ claude mcp list: {list}\n{}\n", run.shown());
     }
+    insta::assert_snapshot!(shown);
     // The client saw a home of its own, no key, and no project.
     let seen = std::fs::read_to_string(bin.join("claude.env")).unwrap();
     assert!(!seen.contains(KEY) && !seen.contains(project.root.to_str().unwrap()), "{seen}");
@@ -455,10 +434,11 @@ fn an_entry_works_if_its_client_lists_it() {
     let path = own.to_str().unwrap();
     let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
     let run = project.run_in(&project.root, &arguments, &[("PATH", path)]);
-    assert!(
-        run.stdout.contains("`claude` is not on the PATH") && !own.join("claude.env").exists(),
-        "{run:?}"
+    assert_eq!(
+        line_with(&run.stdout, "Written"),
+        "Written, not tried: `claude` is not on the PATH, so it can't be asked"
     );
+    assert!(!own.join("claude.env").exists(), "{run:?}");
     // We ask no client about a project's file, because the client would start whatever else the project
     // names.
     let run = project.run_in(
@@ -466,7 +446,10 @@ fn an_entry_works_if_its_client_lists_it() {
         &["setup", "claude-code", "--scope", "project", "--write", "--command", FORAGE],
         &[("PATH", bin.to_str().unwrap())],
     );
-    assert!(run.stdout.contains("Written, not tried: "), "{run:?}");
+    assert_eq!(
+        line_with(&run.stdout, "Written"),
+        "Written, not tried: Claude Code would start everything that the project's files name"
+    );
     assert!(!bin.join("claude.env").exists(), "{run:?}");
 }
 
@@ -511,30 +494,29 @@ fn a_key_alone_lets_agents_use_no_model() {
     let key = [("ANTHROPIC_API_KEY", KEY)];
     let tools = |environment: &[(&str, &str)]| {
         let (_, record) = doctor(&project, environment);
-        client_check(&record, "claude-code", "user")["tools"].to_string()
+        client_check(&record, "claude-code", "user")["tools"].clone()
     };
     let setup = |environment: &[(&str, &str)]| {
         let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
         project.run_in(&project.root, &arguments, environment).stdout
     };
     let said = setup(&key);
-    assert!(
-        said.contains(
-            "`keyword_search` is not offered to agents: anthropic (key in ANTHROPIC_API_KEY) is usable"
-        ),
-        "{said}"
-    );
-    assert!(!tools(&key).contains("keyword_search"));
+    insta::assert_snapshot!(stable(line_with(&said, "`keyword_search`")));
+    let offered = json!(["mcp__forage__search_index", "mcp__forage__grep_search"]);
+    assert_eq!(tools(&key), offered);
     assert!(!setup(&[]).contains("keyword_search"), "{}", setup(&[]));
     let named = [key[0], ("FORAGE_MODEL", "anthropic/some-model")];
     let said = setup(&named);
-    assert!(said.contains("`keyword_search` sends redacted code to some-model at anthropic"), "{said}");
-    assert!(tools(&named).contains("keyword_search"));
+    assert_eq!(
+        line_with(&said, "`keyword_search`"),
+        "`keyword_search` sends redacted code to some-model at anthropic"
+    );
+    assert_eq!(tools(&named)[2], "mcp__forage__keyword_search");
     project.configure("[roles.filter]\nprefer = [{ provider = \"anthropic\", match = [\"*\"] }]\n");
-    assert!(
-        setup(&key).contains("sends redacted code to the first usable model of anthropic (key in"),
-        "{}",
-        setup(&key)
+    assert_eq!(
+        line_with(&setup(&key), "`keyword_search`"),
+        "`keyword_search` sends redacted code to the first usable model of anthropic (key in \
+         ANTHROPIC_API_KEY); `forage models` shows which"
     );
 }
 
@@ -571,7 +553,15 @@ fn no_program_of_a_project_is_started() {
         ] {
             let run = project.run_in(&project.root, arguments, &path);
             assert!(!started.exists(), "{arguments:?}: {run:?}");
-            assert!(run.stdout.to_lowercase().contains("is inside the project"), "{arguments:?}: {run:?}");
+            let expected = format!(
+                "{}/forage is inside the project or another root, which may come from a stranger; \
+                 remove its directory from PATH, or give --command with a program outside",
+                directory.display()
+            );
+            let refused: Vec<&str> =
+                run.stdout.lines().filter_map(|line| Some(line.split_once("not tried: ")?.1)).collect();
+            let count = if arguments == ["doctor"] { 3 } else { 1 };
+            assert_eq!(refused, vec![expected.as_str(); count], "{arguments:?}");
         }
     }
     // Positive control: a program that the user names elsewhere is started.

@@ -1,6 +1,7 @@
 //! Where settings come from, and which of them a repository may change.
 
 use crate::Project;
+use crate::support::{line_with, stable};
 
 #[test]
 fn flags_win_over_environment_and_environment_over_the_file() {
@@ -47,79 +48,50 @@ fn a_repository_may_only_narrow() {
     {
         assert_eq!(settings[name]["source"], "default", "{name}");
     }
-    for ignored in [
-        "`filter.mode`",
-        "`allow_broad_root`",
-        "`limits.text_bytes`",
-        "`limits.threads`",
-        "`secrets.allow`",
-        "`secrets.redact`",
-        "`models`",
-    ] {
-        assert!(run.stderr.contains(&format!("{ignored} is ignored")), "{ignored} in {}", run.stderr);
-    }
-    let run = project.run(&["grep", "-c", "needle"]);
-    assert_eq!(run.stdout.lines().count(), 1, "the exclusion holds: {run:?}");
+    insta::assert_snapshot!(stable(&run.stderr));
+    assert_eq!(project.run(&["grep", "-c", "needle"]).stdout, "a.txt:1\n", "the exclusion holds");
 }
 
 #[test]
 fn mistakes_are_named_with_their_place() {
     let project = Project::new(&[]);
-    for (text, expected) in [
-        ("\nnonsense = 1\n", "config.toml:2: unknown key `nonsense`; `forage config --all` shows all keys"),
-        (
-            "[limits]\ntext_byte = 1\n",
-            "config.toml:2: unknown key `limits.text_byte`; did you mean `limits.text_bytes`?",
-        ),
-        ("text_bytes = 1\n", "config.toml:1: unknown key `text_bytes`; did you mean `limits.text_bytes`?"),
-        ("[limit]\ntext_bytes = 1\n", "config.toml:1: unknown key `limit`; did you mean `limits`?"),
-        (
-            "[tools.search_index]\nweights = { file = 1.0 }\n",
-            "config.toml:2: unknown key `tools.search_index.weights`; `forage config --all`",
-        ),
-        (
-            "[tools.read_file]\nengine = \"rg\"\n",
-            "`tools.read_file.engine`; did you mean `tools.search.engine`?",
-        ),
-        ("limits = 3\n", "config.toml:1: `limits` is a table: write `[limits]`"),
-        ("[[models]]\nmodel = \"m\"\n[[models]]\nmodle = \"m\"\n", "`models` (FILE:4): unknown"),
-        ("[[models]]\nmodle = \"m\"\n", "did you mean `model`?"),
-        (
-            "# x\n[limits]\ntext_bytes = \"many\"\n",
-            "config.toml:3): invalid type: string …, expected a whole number",
-        ),
-        ("[limits]\ntext_bytes = 5\n", "config.toml:2): 5 is out of range; give 2000 to 100000"),
-        ("[hook]\nmap_tokens = 99\n", "config.toml:2): 99 is out of range; give 100 to 20000, or 0 for none"),
-        ("[hook]\nmap_tokens = 20001\n", "20001 is out of range; give 100 to 20000, or 0 for none"),
-        ("[hook]\nmap_tokens = -1\n", "-1 is out of range; give 100 to 20000, or 0 for none"),
-        ("[filter]\nbreadth = \"wide\"\n", "expected `adaptive` or `requirement`"),
-        ("[filter]\nterm_bytes = 5000\n", "unknown key `filter.term_bytes`; `forage config --all`"),
-        (
-            "filter = \"lexicl\"\n",
-            "`filter.mode` (FILE:1): unknown value, expected `model` or \
-          `lexical`; did you mean `lexical`?",
-        ),
-        ("roots = [\n", "config.toml:1: unclosed array"),
-        (
-            "[[models]]\nmodel = \"m\"\nbase_url = \"http://example.com/v1\"\nkey_env = \"K\"\n",
-            "allow_insecure",
-        ),
+    let mut errors = String::new();
+    for text in [
+        "\nnonsense = 1\n",
+        "[limits]\ntext_byte = 1\n",
+        "text_bytes = 1\n",
+        "[limit]\ntext_bytes = 1\n",
+        "[tools.search_index]\nweights = { file = 1.0 }\n",
+        "[tools.read_file]\nengine = \"rg\"\n",
+        "limits = 3\n",
+        "[[models]]\nmodel = \"m\"\n[[models]]\nmodle = \"m\"\n",
+        "[[models]]\nmodle = \"m\"\n",
+        "# x\n[limits]\ntext_bytes = \"many\"\n",
+        "[limits]\ntext_bytes = 5\n",
+        "[hook]\nmap_tokens = 99\n",
+        "[hook]\nmap_tokens = 20001\n",
+        "[hook]\nmap_tokens = -1\n",
+        "[filter]\nbreadth = \"wide\"\n",
+        "[filter]\nterm_bytes = 5000\n",
+        "filter = \"lexicl\"\n",
+        "roots = [\n",
+        "[[models]]\nmodel = \"m\"\nbase_url = \"http://example.com/v1\"\nkey_env = \"K\"\n",
     ] {
         project.configure(text);
         let run = project.run_in(&project.root, &["keyword", "q", "t"], &[("K", "some-key-value")]);
-        let expected = expected.replace("FILE", &project.configuration().display().to_string());
-        assert!(run.status == 2 && run.stderr.contains(&expected), "{text:?}: {run:?}");
+        assert_eq!(run.status, 2, "{text:?}: {run:?}");
+        errors += &run.stderr;
     }
     project.configure("");
-    let run = project.run_in(&project.root, &["config"], &[("FORAGE_THREADS", "two")]);
-    assert!(run.status == 2 && run.stderr.contains("FORAGE_THREADS must be a whole number"), "{run:?}");
-    let run = project.run_in(&project.root, &["config"], &[("FORAGE_INDEX", "of")]);
-    assert!(
-        run.status == 2 && run.stderr.contains("FORAGE_INDEX must be one of auto, off, always"),
-        "{run:?}"
-    );
+    for variable in [("FORAGE_THREADS", "two"), ("FORAGE_INDEX", "of")] {
+        let run = project.run_in(&project.root, &["config"], &[variable]);
+        assert_eq!(run.status, 2, "{variable:?}: {run:?}");
+        errors += &run.stderr;
+    }
+    insta::assert_snapshot!(stable(&errors));
     let run = project.run(&["config", "--config", "no-such-file.toml"]);
-    assert!(run.status == 2 && run.stderr.contains("no-such-file.toml"), "{run:?}");
+    let error = "can't read the configuration file no-such-file.toml";
+    assert_eq!((run.status, run.stderr.split(": ").nth(2)), (2, Some(error)));
 }
 
 /// There are two switches for `keyword_lookup`. The report shows the one that takes effect.
@@ -137,7 +109,9 @@ fn the_switch_of_the_lookup_that_counts_is_shown() {
         project.configure(settings);
         let shown = project.run(&["config", "--json"]).json();
         assert_eq!(shown["tools.keyword_lookup.enabled"]["value"], is_on, "{settings}");
-        assert_eq!(project.run(&["tools"]).stdout.contains("keyword_lookup"), is_on, "{settings}");
+        let tools = project.run(&["tools", "--json"]).json();
+        let is_listed = tools.as_array().unwrap().iter().any(|tool| tool["name"] == "keyword_lookup");
+        assert_eq!(is_listed, is_on, "{settings}");
     }
 }
 
@@ -195,16 +169,14 @@ fn a_printed_configuration_reads_back_as_the_same_settings() {
             let copy = project.home.join("copy.toml");
             std::fs::write(&copy, &printed).unwrap();
             assert_eq!(values(&["--config", copy.to_str().unwrap()]), own, "{printed}");
-            assert_eq!(printed.contains("sandbox = \"auto\"\n"), !all.is_empty(), "{printed}");
+            let has_default = printed.lines().any(|line| line == "sandbox = \"auto\"");
+            assert_eq!(has_default, !all.is_empty(), "{printed}");
         }
     }
     // Without arguments, only the explicit settings are printed, with their sources.
-    let printed = project.run(&["config"]).stdout;
-    let file = project.configuration().display().to_string();
-    assert!(printed.contains(&format!("[limits]\ntext_bytes = 40000  # {file}:6\n")), "{printed}");
+    insta::assert_snapshot!("explicit_settings", project.run(&["config"]).shown());
     project.configure("");
-    let run = project.run(&["config"]);
-    assert!(run.stdout.is_empty() && run.stderr.contains("nothing differs from the defaults"), "{run:?}");
+    insta::assert_snapshot!("no_settings", project.run(&["config"]).shown());
 }
 
 #[test]
@@ -220,9 +192,20 @@ fn a_configuration_is_shown_without_its_secrets() {
         for secret in ["planted", "ghp_", "secret-value"] {
             assert!(!format!("{run:?}").contains(secret), "{run:?}");
         }
-        assert!(run.stdout.contains("https://example.com/v1") && run.stdout.contains("MY_KEY"), "{run:?}");
-        let is_told = run.stderr.contains("secrets are left out");
-        assert_eq!(is_told, !form.contains(&"--json"), "{run:?}");
+        if form.contains(&"--json") {
+            let model = serde_json::json!({ "base_url": "https://example.com/v1", "key_env": "MY_KEY", "model": "m" });
+            assert_eq!((&run.json()["models"]["value"][0], run.stderr.as_str()), (&model, ""));
+            continue;
+        }
+        assert_eq!(
+            stable(line_with(&run.stdout, "MY_KEY")),
+            "models = [{ base_url = \"https://example.com/v1\", key_env = \"MY_KEY\", model = \"m\" }]  \
+             # TMP/home/.config/forage/config.toml:1"
+        );
+        assert_eq!(
+            run.stderr,
+            "forage: secrets are left out, so these lines are not the whole configuration\n"
+        );
     }
 }
 
@@ -231,16 +214,11 @@ fn broken_repository_exclusion_is_reported() {
     let project =
         Project::new(&[("a.txt", "needle\n"), (".forage.toml", "[search]\nexclude = [\"[abc\"]\n")]);
     let run = project.run(&["grep", "needle"]);
-    assert!(run.status == 0 && run.stderr.contains("`search.exclude` is ignored"), "{run:?}");
+    let ignored = stable(run.stderr.split_once(" is ignored: ").unwrap().0);
+    assert_eq!((run.status, ignored.as_str()), (0, "forage: TMP/project/.forage.toml:2: `search.exclude`"));
     project.write(".forage.toml", "[search]\nexclude = [\"a.txt\"]\n");
     project.write("b.txt", "nothing\n");
-    let run = project.run(&["grep", "needle"]);
-    assert!(
-        run.status == 1
-            && run.stderr.contains("hidden by search.exclude of the configuration")
-            && run.stderr.contains("a path that names them includes them"),
-        "{run:?}"
-    );
+    insta::assert_snapshot!(project.run(&["grep", "needle"]).shown());
 }
 
 #[test]
@@ -315,23 +293,23 @@ fn tools_search_is_configured_as_required() {
         &["call", "Search", "{\"pattern\": \"needle\"}"],
         &[("PATH", &planted)],
     );
-    assert!(run.status == 2 && run.stderr.contains("is inside the root"), "{run:?}");
-    assert!(
-        run.stderr.contains(".forage.toml:2: `tools.search.binary` is ignored")
-            && !project.root.join("was-run").exists(),
-        "{run:?}"
-    );
-    for (settings, expected) in [
-        ("engine = \"ag\"", "`tools.search.engine`"),
-        ("default_timeout_ms = 1", "100 to 300000"),
-        ("default_max_results = 0", "1 to 10000"),
-        ("binry = \"rg\"", "unknown key `tools.search.binry`; did you mean `tools.search.binary`?"),
-        ("enabled = \"yes\"", "invalid type"),
-    ] {
+    assert!(!project.root.join("was-run").exists(), "{run:?}");
+    insta::assert_snapshot!("planted_program", run.shown());
+    std::fs::remove_file(project.root.join(".forage.toml")).unwrap();
+    let errors = [
+        "engine = \"ag\"",
+        "default_timeout_ms = 1",
+        "default_max_results = 0",
+        "binry = \"rg\"",
+        "enabled = \"yes\"",
+    ]
+    .map(|settings| {
         project.configure(&format!("[tools.search]\n{settings}\n"));
         let run = project.run(&["search", "needle"]);
-        assert!(run.status == 2 && run.stderr.contains(expected), "{settings}: {run:?}");
-    }
+        assert_eq!(run.status, 2, "{settings}: {run:?}");
+        run.stderr
+    });
+    insta::assert_snapshot!("search_settings", stable(&errors.concat()));
 }
 
 /// Every report must use the names that agents of a server see.
@@ -340,12 +318,15 @@ fn reports_have_the_names_in_effect() {
     let project = Project::new(&[]);
     project.configure("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"find_text\"\n");
     let text = project.run(&["tools"]).stdout;
-    assert!(text.contains("ab_find_text") && text.contains("ab_read_file"), "{text}");
-    assert!(!text.contains("grep_search"), "{text}");
+    let shown: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
     let definitions = project.run(&["tools", "--json"]).json();
     let listed: Vec<&str> =
         definitions.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert!(listed.iter().all(|name| name.starts_with("ab_")), "{listed:?}");
+    assert_eq!(
+        listed,
+        ["ab_search_index", "ab_find_text", "ab_keyword_search", "ab_list_directory", "ab_read_file"]
+    );
+    assert_eq!(shown, listed);
     for name in &listed {
         assert!(!project.run(&["call", name, "{}"]).stderr.contains("there is no tool"), "{name}");
     }
@@ -355,7 +336,7 @@ fn reports_have_the_names_in_effect() {
         tools.iter().find(|it| it["tool"] == tool).unwrap()["name"].clone()
     };
     assert_eq!(of("grep_search"), "ab_find_text");
-    assert!(listed.contains(&of("read_file").as_str().unwrap()));
+    assert_eq!(of("read_file"), "ab_read_file");
     // A disabled tool keeps its own name.
     assert_eq!(of("Search"), "Search");
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, Reply, content, json};
+use crate::support::{line_with, stable};
 use crate::{Project, Run};
 
 /// A secret that every set of redaction rules should find.
@@ -43,34 +44,12 @@ fn keeps_the_models_files_in_its_order_with_our_line_numbers() {
         &format!("{root}/src/retry.rs: implements the retry loop"),
         "src/client.rs: calls it",
     ])]);
-    let run = search(&project, &[&peer], "", &[]);
-    assert_eq!(run.status, 0, "{run:?}");
-    let text = run.stdout.replace(&root.to_string(), "/project");
-    let expected = "2 relevant files of 3 that matched below /project, most relevant first:\n\n\
-        src/retry.rs: implements the retry loop\n  matching line: 2\n\n\
-        src/client.rs: calls it\n  matching line: 1\n\n\
-        [terms without matches: `absent_term`]\n[filtered by acme/small-0, 11 tokens in (5 cached), 7 out, ";
-    assert!(text.starts_with(expected), "{text}");
-    assert!(text.contains("[1 secret redacted before the results were sent to the model]"), "{text}");
-
+    insta::assert_snapshot!("answer_by_a_model", search(&project, &[&peer], "", &[]).shown());
     let [request] = &peer.requests()[..] else { panic!("one request") };
-    assert!(request.to_lowercase().contains("authorization: bearer key-of-this-test-51c"));
+    assert_eq!(line_with(request, "authorization: "), "authorization: Bearer key-of-this-test-51c");
     let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
-    let system = body["messages"][0]["content"].as_str().unwrap();
-    assert!(
-        system.starts_with("You are a code search relevance evaluator.")
-            && system.trim_end().ends_with("- Use absolute file paths")
-    );
-    let user = body["messages"][1]["content"].as_str().unwrap();
-    assert!(user.starts_with(&format!("Search root: {root}\n")), "{user}");
-    assert!(
-        user.contains(&format!(
-            "FILE {root}/src/retry.rs\n  1: //! Retries.\n> 2: fn retry_with_backoff() {{}}\n"
-        )),
-        "{user}"
-    );
-    assert!(user.trim_end().ends_with("Original query: how are requests retried"), "{user}");
-    assert!(!user.contains("nothing to see"));
+    let [system, user] = [0_usize, 1].map(|index| body["messages"][index]["content"].as_str().unwrap());
+    insta::assert_snapshot!("request_to_a_model", stable(&format!("{system}\n{user}")));
 }
 
 /// Builds a response with this text in the format of each wire.
@@ -107,8 +86,7 @@ fn json_is_asked_for_where_a_schema_is_sent() {
                 if wire == "openai-chat" { peer.url() } else { peer.root() },
             ));
             let run = project.run(&["keyword", "how are requests retried", "retry"]);
-            assert!(run.status == 0 && run.stdout.contains("\nsrc/retry.rs: the loop\n"), "{wire}: {run:?}");
-            assert!(!run.stdout.contains("[warning"), "{wire}: {run:?}");
+            insta::assert_snapshot!("the_loop", run.shown());
             let requests = peer.requests();
             assert_eq!(requests.len(), expected.len(), "{wire}");
             for (request, has_schema) in requests.iter().zip(expected) {
@@ -148,7 +126,6 @@ fn tool_call_replaces_a_missing_schema() {
     ];
     let files = serde_json::json!({"files": [{"path": "src/retry.rs", "why": "the loop"}]});
     let refusal = || json(400, "", r#"{"error": {"message": "no such field"}}"#);
-    let prose = "takes neither an answer schema nor a tool call";
     for (wire, forced) in ["openai-chat", "anthropic", "gemini"].into_iter().zip(FORCED) {
         for (replies, expected, is_read) in [
             (vec![called(wire, &files)], &[true][..], true),
@@ -163,12 +140,7 @@ fn tool_call_replaces_a_missing_schema() {
                 if wire == "openai-chat" { peer.url() } else { peer.root() },
             ));
             let run = project.run(&["keyword", "how are requests retried", "retry"]);
-            if is_read {
-                assert!(run.status == 0 && run.stdout.contains("\nsrc/retry.rs: the loop\n"), "{run:?}");
-                assert!(!run.stdout.contains("[warning"), "{wire}: {run:?}");
-            } else {
-                assert!(run.status == 2 && run.stderr.contains(prose), "{wire}: {run:?}");
-            }
+            insta::assert_snapshot!(if is_read { "the_loop" } else { "prose" }, run.shown());
             let requests = peer.requests();
             let has_tool: Vec<bool> = requests.iter().map(|request| request.contains(forced)).collect();
             assert_eq!(has_tool, expected, "{wire}: {requests:?}");
@@ -223,15 +195,9 @@ fn invented_and_outside_paths_are_dropped_and_counted() {
 fn nothing_relevant_and_thinking_before_the_answer_are_answers() {
     let project = project();
     let peer = Peer::start([content("\"<think>retry? /etc/shadow: hm</think>\\nsrc/retry.rs: it is\"")]);
-    let run = search(&project, &[&peer], "", &[]);
-    assert!(
-        run.status == 0 && run.stdout.contains("src/retry.rs: it is") && !run.stdout.contains("shadow"),
-        "{run:?}"
-    );
+    insta::assert_snapshot!("thinking", search(&project, &[&peer], "", &[]).shown());
     let peer = Peer::start([answer(&["No relevant files found"])]);
-    let run = search(&project, &[&peer], "", &[]);
-    assert_eq!(run.status, 1, "{run:?}");
-    assert!(run.stdout.starts_with("No relevant files found (3 files matched a term)."), "{run:?}");
+    insta::assert_snapshot!("nothing_relevant", search(&project, &[&peer], "", &[]).shown());
 }
 
 #[test]
@@ -247,15 +213,17 @@ fn every_failure_goes_to_the_next_model() {
         ("a cut connection", vec![Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec()); 2]),
         ("no JSON", vec![Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n<>".to_vec()); 2]),
     ];
+    let mut warnings = String::new();
     for (name, replies) in failures {
         let project = project();
         let (bad, good) = (Peer::start(replies), Peer::start([answer(&["src/retry.rs: from the second"])]));
         let run = search(&project, &[&bad, &good], "", &[]);
         assert_eq!(run.status, 0, "{name}: {run:?}");
-        assert!(run.stdout.contains("src/retry.rs: from the second"), "{name}: {run:?}");
-        assert!(run.stdout.contains("[warning: another model was used: acme/small-0"), "{name}: {run:?}");
+        assert_eq!(line_with(&run.stdout, "src/"), "src/retry.rs: from the second", "{name}");
+        warnings += &format!("{name}: {}\n", line_with(&run.stdout, "[warning: "));
         assert!(!format!("{run:?}").contains("key-of-this-test"), "{name}");
     }
+    insta::assert_snapshot!(stable(&warnings));
 }
 
 #[test]
@@ -264,7 +232,7 @@ fn a_429_with_retry_after_is_tried_once_more() {
     let peer = Peer::start([json(429, "retry-after: 1\r\n", "{}"), answer(&["src/retry.rs: second try"])]);
     let started = Instant::now();
     let run = search(&project, &[&peer], "", &[]);
-    assert!(run.status == 0 && run.stdout.contains("second try"), "{run:?}");
+    assert_eq!((run.status, line_with(&run.stdout, "src/")), (0, "src/retry.rs: second try"));
     assert!(started.elapsed() >= Duration::from_secs(1), "the pause that was asked for is kept");
 }
 
@@ -278,9 +246,7 @@ fn a_hang_ends_by_the_deadline() {
         let started = Instant::now();
         let run = search(&project, &[&peer], "model_timeout_ms = 600", &[]);
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-        assert_eq!(run.status, 2, "{run:?}");
-        assert!(run.stderr.contains("no model could filter the results: acme/small-0"), "{run:?}");
-        assert!(run.stderr.contains("--filter lexical"), "{run:?}");
+        insta::assert_snapshot!("hang", run.shown());
     }
 }
 
@@ -293,31 +259,21 @@ fn when_all_fail_lexical_order_comes_only_if_it_was_asked_for() {
     assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{run:?}");
     let peer = failing();
     let run = search(&project, &[&peer], "on_model_failure = \"lexical\"", &[]);
-    assert_eq!(run.status, 0, "{run:?}");
-    assert!(
-        run.stdout.contains("best lexical match first")
-            && run.stdout.contains("not filtered, because no model could be used"),
-        "{run:?}"
-    );
+    insta::assert_snapshot!(run.shown());
 }
 
 #[test]
 fn without_a_model_it_is_an_error_before_any_search() {
     let project = project();
-    let run = project.run(&["keyword", "q", "retry"]);
-    assert_eq!(run.status, 2);
-    for named in ["FORAGE_MODEL", "OPENAI_API_KEY", "config.toml", "--model", "--filter lexical"] {
-        assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
-    }
+    assert_eq!(project.run(&["keyword", "q", "retry"]).status, 2);
     // The report should name a model whose key is missing, but must never contain a value.
     project.configure(
         "[[models]]\nmodel = \"m1\"\nbase_url = \"https://api.example.com/v1\"\nkey_env = \"NO_SUCH_KEY\"\n",
     );
     let run = project.run(&["keyword", "q", "retry"]);
-    assert!(
-        run.status == 2
-            && run.stderr.contains("m1 at api.example.com, because the variable NO_SUCH_KEY is not set"),
-        "{run:?}"
+    assert_eq!(
+        (run.status, line_with(&run.stderr, "m1")),
+        (2, "Configured but not usable: m1 at api.example.com, because the variable NO_SUCH_KEY is not set.")
     );
 }
 
@@ -329,32 +285,18 @@ fn no_hits_and_too_broad_terms_never_reach_the_model() {
     let peer = Peer::start([answer(&["src/retry.rs: must not be asked"])]);
     let settings = format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url());
     project.configure(&settings);
-    let run = project.run(&["keyword", "q", "absent_term"]);
-    assert_eq!(run.status, 1);
-    assert!(run.stdout.starts_with("No matches found for the given search terms."), "{run:?}");
+    insta::assert_snapshot!("no_hits", project.run(&["keyword", "q", "absent_term"]).shown());
     let strict =
         |terms: &[&str]| project.run(&[&["keyword", "--breadth", "requirement", "q"], terms].concat());
-    let run = strict(&["needle", "line that"]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr
-            .contains("each of those search terms yielded too many results\n- `needle`: over 65,536 bytes"),
-        "{run:?}"
-    );
-    assert!(run.stderr.contains("forage rank QUESTION"), "{run:?}");
-    let run = strict(&["needle", "absent_term"]);
-    assert!(
-        run.status == 1
-            && run.stdout.starts_with("No matches can be shown: ")
-            && run
-                .stdout
-                .contains("[terms skipped because they match too much (over 64 KiB each): `needle`]"),
-        "{run:?}"
-    );
+    insta::assert_snapshot!("broad_terms", strict(&["needle", "line that"]).shown());
+    insta::assert_snapshot!("broad_term_and_no_hits", strict(&["needle", "absent_term"]).shown());
     // The default does the same if nothing distinguishes the files.
     (0..9).for_each(|number| project.write(&format!("more/{number}.txt"), &line.repeat(200)));
     let run = project.run(&["keyword", "q", "needle"]);
-    assert!(run.status == 2 && run.stderr.contains("- `needle`: on nearly every line of "), "{run:?}");
+    assert_eq!(
+        (run.status, line_with(&run.stderr, "`needle`")),
+        (2, "- `needle`: on nearly every line of 10 files")
+    );
     assert_eq!(peer.requests().len(), 0);
 }
 
@@ -374,8 +316,10 @@ fn a_broad_term_is_asked_with_less_around_it() {
     let peer = Peer::start([answer(&["here.txt: it"])]);
     project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url()));
     let run = project.run(&["keyword", "q", "backlog", "zebra"]);
-    assert!(run.status == 0 && run.stdout.contains("here.txt"), "{run:?}");
-    assert!(run.stdout.contains("[broad terms, shown to the model only in part: `backlog` ("), "{run:?}");
+    assert_eq!((run.status, line_with(&run.stdout, "here")), (0, "here.txt: it"));
+    // The number of lines depends on the length of the root's path.
+    let note = line_with(&run.stdout, "backlog").split_once(" (").unwrap().0;
+    assert_eq!(note, "[broad terms, shown to the model only in part: `backlog`");
     let request = peer.requests().concat();
     assert!(request.contains("f199.txt") && request.len() < 200 << 10, "{} bytes", request.len());
     assert!(request.contains("only the best lines are shown"), "{}", &request[..3000]);
@@ -396,10 +340,13 @@ fn cut_line_leaks_no_partial_secret() {
     let request = peer.requests().concat();
     let evidence = request.split("> 1: ").nth(1).unwrap();
     let evidence = &evidence[..evidence.find("===== END").unwrap()];
-    assert!(evidence.contains(" needle ") && evidence.len() < 600, "{} bytes: {evidence}", evidence.len());
-    assert!(evidence.starts_with("[2,784 bytes] …a") && evidence.contains("bytes more]"), "{evidence}");
-    assert!(!evidence.contains(&SECRET[..8]), "{evidence}");
-    assert!(run.stdout.contains("[1 secret redacted"), "{run:?}");
+    let (before, after) = ("a".repeat(216), "b ".repeat(85));
+    let expected = format!("[2,784 bytes] …{before} needle {after} token… [3,025 bytes more]\\n");
+    assert_eq!(evidence, expected);
+    assert_eq!(
+        line_with(&run.stdout, "secret"),
+        "[1 secret redacted before the results were sent to the model]"
+    );
 }
 
 #[test]
@@ -410,5 +357,8 @@ fn the_requirements_rule_holds_without_a_model_too() {
         |more: &[&str]| project.run(&[&["keyword", "--filter", "lexical", "q", "needle"], more].concat());
     assert_eq!(run(&[]).status, 0);
     let refused = run(&["--breadth", "requirement"]);
-    assert!(refused.status == 2 && refused.stderr.contains("too many results"), "{refused:?}");
+    assert_eq!(
+        (refused.status, line_with(&refused.stderr, "`needle`")),
+        (2, "- `needle`: over 65,536 bytes of matches with context")
+    );
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::{line_with, stable};
 use crate::{Project, Run};
 
 const CLIENTS: [(&str, &str, Option<&str>); 22] = [
@@ -73,13 +74,13 @@ fn nothing_is_written_unless_it_is_asked_for() {
     let before = (tree(&project.home), tree(&project.root));
     for (client, file, _) in CLIENTS {
         let run = ok(&project, &[client]);
-        assert!(
-            run.stdout.contains(file) && run.stdout.contains("Nothing has been written"),
-            "{}",
-            run.stdout
+        let change = run.stdout.lines().next().unwrap().split_once(": would create ").unwrap().1;
+        assert_eq!(Path::new(change), project.home.join(file));
+        let command = format!("forage setup {client} --write");
+        assert_eq!(
+            line_with(&run.stdout, "Nothing has been written"),
+            format!("Nothing has been written. To apply the changes, run `{command}`.")
         );
-        let runs = if client == "pi" { "forage call" } else { "mcp" };
-        assert!(run.stdout.contains("+ ") && run.stdout.contains(runs), "{}", run.stdout);
     }
     ok(&project, &[]);
     assert_eq!((tree(&project.home), tree(&project.root)), before);
@@ -95,11 +96,12 @@ fn every_client_is_set_up_once_and_the_file_goes_again() {
         for (scope, file) in scopes {
             let Some(file) = file else { continue };
             let arguments = [client, "--scope", scope, "--command", "forage"];
+            let shown = ok(&project, &arguments).stdout;
+            let added = shown.lines().filter_map(|line| line.strip_prefix("+ "));
             let run = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
             assert_eq!((&run.json()["change"], &run.json()["written"]), (&json!("create"), &json!(true)));
             let text = std::fs::read_to_string(&file).unwrap();
-            let runs = if client == "pi" { "forage call" } else { "mcp" };
-            assert!(text.contains("forage") && text.contains(runs), "{text}");
+            assert!(added.eq(text.lines().filter(|line| !line.starts_with("# "))), "{shown}: {text}");
             let again = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
             assert_eq!((&again.json()["change"], &again.json()["written"]), (&json!("none"), &json!(false)));
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
@@ -201,12 +203,15 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
         ok(&project, &["continue", "--remove"]);
         assert_eq!(tree(&project.home), before, "{text}");
     }
+    let mut errors = String::new();
     for text in ["mcpServers: []\n", "mcpServers:\n  a:\n    command: x\n", "mcpServers:\n  - {a: [1,\n"] {
         let project = Project::new(&[]);
         put(&project.home.join(".continue/config.yaml"), text);
         let run = setup(&project, &["continue", "--write"]);
-        assert!(run.status == 2 && run.stderr.contains("- name: \"forage\""), "{}", run.stderr);
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        errors += &run.stderr;
     }
+    insta::assert_snapshot!(stable(&errors));
     // An entry that is already in the other file stays there, and it can be removed from there.
     let project = Project::new(&[]);
     ok(&project, &["continue", "--write"]);
@@ -240,7 +245,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
             };
             assert_eq!(run(&[&with[..], &["--write"]].concat()).status, 0);
             let more = std::fs::read_to_string(&path).unwrap();
-            assert!(more.contains("OPENAI_API_KEY") && more.contains(" all"), "{more}");
+            insta::assert_snapshot!(format!("variables-{client}"), more);
             assert_eq!(run(&["--with", "variables", "--remove"]).status, 0);
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
         }
@@ -251,9 +256,11 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
     put(&settings, hook);
     ok(&project, &["claude-code", "--write", "--command", "forage", "--with", "hooks"]);
     let text = std::fs::read_to_string(&settings).unwrap();
-    assert!(
-        text.contains("// mine\n") && text.contains("session-start --client claude-code || exit 0"),
-        "{text}"
+    assert_eq!(line_with(&text, "mine"), "        // mine");
+    let command = "\"command\": \"forage hook session-start --client claude-code || exit 0\"";
+    assert_eq!(
+        line_with(&text, "session-start"),
+        format!("        \"hooks\": [{{\"type\": \"command\", {command}, \"timeout\": 5}}]")
     );
 }
 
@@ -263,7 +270,11 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     let project = Project::new(&[]);
     let all = ["--scope", "project", "--with", "all", "--write"];
     let run = ok(&project, &[&["claude-code"], &all[..]].concat());
-    assert!(run.stdout.contains("`forage` must be on everyone's PATH; on yours"), "{}", run.stdout);
+    assert_eq!(
+        line_with(&run.stdout, "everyone's PATH"),
+        "Everyone who opens the project shares this file, so `forage` must be on everyone's PATH; on yours, it \
+         is missing or is another program."
+    );
     for (path, text) in tree(&project.root) {
         assert!(!text.contains(env!("CARGO_BIN_EXE_forage")), "{}: {text}", path.display());
     }
@@ -272,17 +283,18 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     assert_eq!(entry["mcpServers"]["forage"]["command"], "forage");
     // The output reports the effect on this machine, and gives advice that works for everyone.
     let tried = project.run(&["setup", "claude-code", "--scope", "project", "--write"]);
-    assert!(
-        tried.status != 0 && tried.stdout.contains("put `forage` into a directory of the PATH"),
-        "{tried:?}"
-    );
+    insta::assert_snapshot!(tried.shown());
     let doctor = project.run(&["doctor"]);
-    assert!(doctor.stdout.contains("not tried: there is no program `forage`"), "{}", doctor.stdout);
+    assert_eq!(
+        line_with(&doctor.stdout, "not tried: "),
+        "    not tried: there is no program `forage` on its PATH, which the project's file names"
+    );
     // Control: the user's own file contains the path, and there is no such note.
     let own = ok(&project, &["claude-code", "--write"]);
     assert!(!own.stdout.contains("everyone's PATH"), "{}", own.stdout);
     let text = std::fs::read_to_string(project.home.join(".claude.json")).unwrap();
-    assert!(text.contains(env!("CARGO_BIN_EXE_forage")), "{text}");
+    let entry: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(entry["mcpServers"]["forage"]["command"], env!("CARGO_BIN_EXE_forage"));
 }
 
 #[test]
@@ -303,13 +315,14 @@ fn a_key_in_the_file_is_never_printed() {
         }
     }
     let shown = ok(&project, &["claude-code"]).stdout;
-    assert!(shown.contains("\"github\": …"), "{shown}");
+    assert_eq!(line_with(&shown, "github"), "      \"github\": …");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
 #[test]
 fn foreign_entry_is_left_alone() {
     let project = Project::new(&[]);
+    let mut errors = String::new();
     for (client, file, text) in [
         ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"forage\": {\"url\": \"http://example.com\"}}}"),
         (
@@ -324,12 +337,12 @@ fn foreign_entry_is_left_alone() {
         for option in ["--write", "--remove"] {
             let run = setup(&project, &[client, option]);
             assert_eq!(run.status, 2, "{client} {option}");
-            assert!(run.stderr.contains("is left unchanged"), "{}", run.stderr);
+            errors += &run.stderr;
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
-        // The error has instructions for a manual change.
-        assert!(setup(&project, &[client, "--write"]).stderr.contains("by hand"));
     }
+    // The errors have instructions for a manual change.
+    insta::assert_snapshot!(stable(&errors));
 }
 
 #[test]
@@ -400,7 +413,8 @@ fn a_projects_file_does_not_lead_out_of_the_project() {
     // Positive control: the user's own link is followed.
     symlink(&outside, project.home.join(".claude.json")).unwrap();
     ok(&project, &["claude-code", "--write"]);
-    assert!(std::fs::read_to_string(&outside).unwrap().contains("forage"));
+    let entry: Value = serde_json::from_str(&std::fs::read_to_string(&outside).unwrap()).unwrap();
+    assert_eq!(entry["mcpServers"]["forage"]["args"], json!(["mcp"]));
 }
 
 #[test]
@@ -413,11 +427,12 @@ fn what_is_no_file_of_text_is_refused() {
     let pipe = project.home.join(".config/zed/settings.json");
     std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for client in ["claude-code", "cursor", "gemini-cli", "zed"] {
+    let errors = ["claude-code", "cursor", "gemini-cli", "zed"].map(|client| {
         let run = setup(&project, &[client, "--write"]);
         assert_eq!(run.status, 2, "{client}: {}", run.stdout);
-        assert!(run.stderr.contains("is left unchanged"), "{}", run.stderr);
-    }
+        stable(line_with(&run.stderr, " is left unchanged: "))
+    });
+    insta::assert_snapshot!(errors.join("\n"));
     // All of them are listed nevertheless.
     let listed = ok(&project, &["--json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), CLIENTS.len());
@@ -427,12 +442,8 @@ fn what_is_no_file_of_text_is_refused() {
 fn client_without_a_project_file_is_reported() {
     let project = Project::new(&[]);
     let run = setup(&project, &["goose", "--scope", "project", "--write"]);
-    assert_eq!(
-        (run.status, run.stderr.contains("no configuration file for a project")),
-        (2, true),
-        "{}",
-        run.stderr
-    );
+    let error = "forage: error: Goose has no configuration file for a project; leave --scope out\n";
+    assert_eq!((run.status, run.stderr.as_str()), (2, error));
     assert_eq!(setup(&project, &["--write"]).status, 2);
     assert_eq!(setup(&project, &["emacs", "--write"]).status, 2);
 }
@@ -476,24 +487,18 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
         .map(|it| it["client"].as_str().unwrap())
         .collect();
     assert_eq!(found, ["cursor", "codex", "gemini-cli"]);
-    let text = run(&[]).stdout;
-    assert!(
-        text.contains("Gemini CLI (`gemini` on the PATH)") && text.contains("not found here: claude-code"),
-        "{text}"
-    );
+    insta::assert_snapshot!("found", run(&[]).shown());
     let shown = run(&["--detected"]);
     assert!(!project.home.join(".gemini").exists(), "{}", shown.stdout);
     // A refusal for one client must not stop the others.
-    let written = run(&["--detected", "--write"]);
-    assert_eq!(written.status, 2);
-    assert!(written.stderr.contains(".cursor/mcp.json is left unchanged"), "{}", written.stderr);
+    insta::assert_snapshot!("detected", run(&["--detected", "--write"]).shown());
     assert!(
         project.home.join(".gemini/settings.json").exists() && !project.home.join(".claude.json").exists()
     );
-    assert!(
-        std::fs::read_to_string(project.home.join(".codex/config.toml"))
-            .unwrap()
-            .contains("mcp_servers.forage")
+    let codex = std::fs::read_to_string(project.home.join(".codex/config.toml")).unwrap();
+    assert_eq!(
+        codex.trim_end(),
+        "# >>> forage\n[mcp_servers.forage]\ncommand = \"forage\"\nargs = [\"mcp\"]\n# <<< forage"
     );
     run(&["--detected", "--remove"]);
     assert!(!project.home.join(".gemini/settings.json").exists());
@@ -503,25 +508,19 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
 #[test]
 fn any_other_client_gets_something_to_paste() {
     let project = Project::new(&[]);
+    let other = setup(&project, &["other", "--command", "forage"]);
+    insta::assert_snapshot!(other.shown());
+    // A name that Forage does not know may be a typing error.
+    let emacs = setup(&project, &["emacs", "--command", "forage"]);
+    let error = format!("forage: error: `emacs` is not a client that Forage knows.\n{}", other.stdout);
+    assert_eq!((emacs.status, emacs.stderr), (2, error));
     for name in ["other", "emacs"] {
-        let run = setup(&project, &[name, "--command", "forage"]);
-        // A name that Forage does not know may be a typing error.
-        let (status, shown) = if name == "emacs" { (2, &run.stderr) } else { (0, &run.stdout) };
-        assert_eq!(run.status, status, "{run:?}");
-        for part in [
-            "runs `forage mcp`",
-            "\"mcpServers\": {",
-            "[mcp_servers.forage]",
-            "mcpServers:\n  forage:",
-            "\"type\": \"http\"",
-            "\"Authorization\": \"Bearer TOKEN\"",
-        ] {
-            assert!(shown.contains(part), "{part}: {shown}");
-        }
-        assert_eq!(shown.contains("not a client that Forage knows"), name == "emacs");
         assert_eq!(setup(&project, &[name, "--remove"]).status, 2);
     }
-    assert!(setup(&project, &["claude"]).stderr.contains("did you mean claude-code"), "no hint");
+    assert_eq!(
+        setup(&project, &["claude"]).stderr.lines().next().unwrap(),
+        "forage: error: `claude` is not a client that Forage knows; did you mean claude-code or claude-desktop?"
+    );
     let record = setup(&project, &["emacs", "--json", "--command", "forage"]).json();
     assert_eq!((&record["known"], &record["args"]), (&json!(false), &json!(["mcp"])));
 }

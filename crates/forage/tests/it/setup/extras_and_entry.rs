@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{CLIENTS, ok, put, setup, tree};
 use crate::Project;
+use crate::support::{line_with, stable};
 
 /// Collects the strings in these fields, at any depth.
 fn commands(value: &Value, keys: &[&str], found: &mut Vec<String>) {
@@ -62,7 +63,12 @@ fn every_extra_is_shown_added_and_removed() {
             run(&arguments);
             assert_eq!((tree(&project.home), tree(&project.root)), before, "{client}: shown is not written");
             let shown = run(&arguments).stdout;
-            assert!(shown.contains("To apply the changes, run `forage setup"), "{shown}");
+            let scoped = if scope == "user" { "" } else { " --scope project" };
+            let command = format!("forage setup {client}{scoped} --with all --write");
+            assert_eq!(
+                line_with(&shown, "Nothing has been written"),
+                format!("Nothing has been written. To apply the changes, run `{command}`.")
+            );
             let written = run(&[&arguments[..], &["--write", "--json"]].concat()).json();
             for addition in written["with"].as_array().unwrap() {
                 assert_eq!(addition["written"], true, "{client}: {addition}");
@@ -83,14 +89,11 @@ fn every_extra_is_shown_added_and_removed() {
     }
     // Positive control: this adds and removes many extras.
     let codex = run(&[&["codex"], &all[..], &["--write"]].concat()).stdout;
-    assert!(codex.contains("\"OPENAI_API_KEY\", \"OPENAI_BASE_URL\"]"), "{codex}");
+    assert_eq!(line_with(&codex, "OPENAI"), "+ env_vars = [\"OPENAI_API_KEY\", \"OPENAI_BASE_URL\"]");
     let claude = run(&[&["claude-code"], &all[..], &["--write", "--json"]].concat()).json();
     assert_eq!(claude["with"].as_array().unwrap().len(), 5);
     let settings = std::fs::read_to_string(project.home.join(".claude/settings.json")).unwrap();
-    assert!(
-        settings.contains("\"mcp__forage\"") && settings.contains("forage hook search --client claude-code"),
-        "{settings}"
-    );
+    insta::assert_snapshot!(settings);
 }
 
 #[test]
@@ -101,7 +104,10 @@ fn each_extra_is_added_and_removed_separately() {
     let both = std::fs::read_to_string(&settings).unwrap();
     ok(&project, &["claude-code", "--remove", "--with", "hooks"]);
     let rest = std::fs::read_to_string(&settings).unwrap();
-    assert!(both.contains("hook") && !rest.contains("hook") && rest.contains("mcp__forage"), "{rest}");
+    let [mut both, rest] = [both, rest].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    assert_eq!(rest, json!({ "permissions": { "allow": ["mcp__forage"] } }));
+    let hooks = both.as_object_mut().unwrap().remove("hooks").unwrap();
+    assert_eq!((both, hooks.as_object().unwrap().len()), (rest, 2));
     // The entry stays until its own removal is requested.
     assert!(project.home.join(".claude.json").exists());
     ok(&project, &["claude-code", "--remove"]);
@@ -123,15 +129,16 @@ fn each_extra_is_added_and_removed_separately() {
 fn unsupported_extra_is_reported() {
     let project = Project::new(&[]);
     let run = setup(&project, &["zed", "--with", "hooks", "--write"]);
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("Zed does not support hooks"), "{}", run.stderr);
+    let error = "forage: error: Zed does not support hooks that can advise; leave `hooks` out\n";
+    assert_eq!((run.status, run.stderr.as_str()), (2, error));
     assert!(!project.home.join(".config/zed/settings.json").exists());
     let all = ok(&project, &["claude-desktop", "--with", "all"]);
-    assert!(all.stdout.contains("Claude Desktop does not support skills."), "{}", all.stdout);
+    insta::assert_snapshot!(all.shown());
     // Another scope may support it.
     let skill = setup(&project, &["vscode", "--with", "skill"]);
-    let says = "VS Code does not support skills for a user, only in a project (--scope project)";
-    assert!(skill.status == 2 && skill.stderr.contains(says), "{}", skill.stderr);
+    let error = "forage: error: VS Code does not support skills for a user, only in a project (--scope project); \
+                 leave `skill` out\n";
+    assert_eq!((skill.status, skill.stderr.as_str()), (2, error));
     assert_eq!(ok(&project, &["vscode", "--with", "skill", "--scope", "project"]).status, 0);
 }
 
@@ -141,16 +148,17 @@ fn changed_or_foreign_extras_are_kept() {
     let skill = project.home.join(".claude/skills/forage/SKILL.md");
     put(&skill, "mine\n");
     let run = setup(&project, &["claude-code", "--write", "--with", "skill"]);
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("did not write"), "{}", run.stderr);
+    let unchanged = "forage: error: TMP/home/.claude/skills/forage/SKILL.md is left unchanged (skill)";
+    let error = format!("{unchanged}: there is such a file already, which Forage did not write\n");
+    assert_eq!((run.status, stable(&run.stderr)), (2, error));
     assert_eq!(std::fs::read_to_string(&skill).unwrap(), "mine\n");
     std::fs::remove_file(&skill).unwrap();
     ok(&project, &["claude-code", "--write", "--with", "skill"]);
     let text = std::fs::read_to_string(&skill).unwrap();
     put(&skill, &text.replace("Searching", "Mine"));
     let run = setup(&project, &["claude-code", "--remove"]);
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("was changed after Forage wrote it"), "{}", run.stderr);
+    let reason = "it was changed after Forage wrote it; move your changes elsewhere, and remove it";
+    assert_eq!((run.status, stable(&run.stderr)), (2, format!("{unchanged}: {reason}\n")));
     assert!(skill.exists() && !project.home.join(".claude.json").exists());
     put(&skill, &text);
     ok(&project, &["claude-code", "--remove"]);
@@ -164,11 +172,10 @@ fn shared_file_is_removed_with_its_last_client() {
     for client in ["codex", "opencode"] {
         ok(&project, &[client, "--scope", "project", "--with", "instructions", "--write"]);
     }
-    assert_eq!(text().matches("forage: begin codex opencode").count(), 1, "{}", text());
     // The names have no prefix, because clients add different ones.
-    assert!(text().contains("`search_index`") && !text().contains("mcp__"), "{}", text());
+    insta::assert_snapshot!(stable(&text()));
     ok(&project, &["codex", "--scope", "project", "--remove"]);
-    assert!(text().contains("forage: begin opencode"), "{}", text());
+    assert_eq!(line_with(&stable(&text()), "begin"), "<!-- forage: begin opencode; FENCE -->");
     ok(&project, &["opencode", "--scope", "project", "--remove"]);
     assert_eq!(text(), "# Rules\n");
 }
@@ -245,7 +252,8 @@ fn lines_between_the_marks_are_not_lost() {
     assert_eq!(text(), added);
     let other = ["opencode", "--scope", "project", "--with", "instructions"];
     ok(&project, &[&other[..], &["--write"]].concat());
-    assert!(text().contains("begin codex opencode;") && text().contains("Ask Ann"), "{}", text());
+    assert_eq!(line_with(&stable(&text()), "begin"), "<!-- forage: begin codex opencode; FENCE -->");
+    assert_eq!(line_with(&text(), "Ask Ann"), "Ask Ann before you change the schema.");
     ok(&project, &["opencode", "--scope", "project", "--remove"]);
     assert_eq!(text(), added);
     ok(&project, &["codex", "--scope", "project", "--remove"]);
@@ -258,7 +266,10 @@ fn lines_between_the_marks_are_not_lost() {
         ["codex", "--scope", "project", "--remove"].to_vec(),
     ] {
         let run = setup(&project, &arguments);
-        assert!(run.status == 2 && run.stderr.contains("move your lines out"), "{arguments:?}: {run:?}");
+        let error = "forage: error: TMP/project/AGENTS.md is left unchanged (instructions): the lines between its \
+                     marks were changed after Forage wrote them; move your lines out of the marks and remove the \
+                     rest\n";
+        assert_eq!((run.status, stable(&run.stderr).as_str()), (2, error), "{arguments:?}");
         assert_eq!(text(), shortened, "{arguments:?}");
     }
     // Empty lines come from a formatter, so they belong to no user.
@@ -269,8 +280,7 @@ fn lines_between_the_marks_are_not_lost() {
     put(&file, &(written + "Ask Ann before you change the schema.\n"));
     ok(&project, &["codex", "--scope", "project", "--write"]);
     ok(&project, &["codex", "--scope", "project", "--remove"]);
-    let text = text();
-    assert!(text.contains("Ask Ann") && !text.contains("forage"), "{text}");
+    assert_eq!(text(), "# Rules\nAsk Ann before you change the schema.\n");
 }
 
 /// Comments between the marks are the user's, because Forage writes none there.
@@ -297,9 +307,7 @@ fn comments_between_the_marks_are_not_lost() {
         ok(&project, &[client, "--write", "--command", "/new/forage"]);
         assert_eq!(text(), added.replace("/old/forage", "/new/forage"), "{client}");
         ok(&project, &[client, "--remove"]);
-        let rest = text();
-        assert!(rest.contains(&note) && !rest.contains("forage"), "{client}: {rest}");
-        assert!(rest.starts_with(before), "{client}: {rest}");
+        assert_eq!(text(), format!("{before}\n{note}"), "{client}");
     }
 }
 
@@ -316,9 +324,8 @@ fn no_table_of_the_entry_is_left() {
         put(&file, &(written + more));
         ok(&project, &["codex", "--remove"]);
         let text = std::fs::read_to_string(&file).unwrap();
-        assert!(!text.contains("forage") && !text.contains("TOKEN") && !text.contains("LIST"), "{text}");
-        assert!(text.starts_with(before), "{text}");
-        assert!(text.ends_with("# Another server.\n[mcp_servers.other]\ncommand = \"z\"\n"), "{text}");
+        let rest = text.strip_prefix(before).unwrap().trim_start();
+        assert_eq!(rest, "# Another server.\n[mcp_servers.other]\ncommand = \"z\"\n");
     }
 }
 
