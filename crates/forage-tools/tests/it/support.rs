@@ -11,6 +11,7 @@ use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
 use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace};
+use regex::Regex;
 use serde_json::{Value, json};
 
 /// Makes `Search` use these programs, in this order of preference.
@@ -143,6 +144,65 @@ pub(crate) fn refusal(workspace: &Workspace, tool: &str, request: Value) -> Stri
         Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
         Err(error) => error.message(tool, &workspace.names),
     }
+}
+
+/// Replaces the parts of a text that differ between runs: temporary directories, hashes of cursors, and times.
+pub(crate) fn stable(text: &str) -> String {
+    let varies = [
+        (r#"[^\s`"(:]*[/\\]\.tmp[A-Za-z0-9]{6}"#, "/tmp"),
+        // A cursor has a hash of the root's path. That of a history also has the id of a commit.
+        (
+            r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}(\.[0-9a-f]{40})?"#,
+            "${1}CURSOR",
+        ),
+        (r", \d+\.\d s\]", ", 0.0 s]"),
+    ];
+    let replace = |text: String, (pattern, word): &(&str, &str)| {
+        Regex::new(pattern).unwrap().replace_all(&text, *word).into_owned()
+    };
+    varies.iter().fold(text.to_owned(), replace)
+}
+
+/// Calls a tool with each request. Returns the requests and their answers or errors as one text for a snapshot.
+pub(crate) fn transcript(
+    workspace: &Workspace,
+    tool: &str,
+    requests: impl IntoIterator<Item = Value>,
+) -> String {
+    let exchange = |request: Value| {
+        let shown = shortened(&request);
+        let reply = match call(workspace, tool, request) {
+            Ok(answer) => answer.text,
+            Err(error) => format!("ERROR: {}\n", error.message(tool, &workspace.names)),
+        };
+        stable(&format!("> {tool} {shown}\n{reply}"))
+    };
+    requests.into_iter().map(exchange).collect::<Vec<_>>().join("\n")
+}
+
+/// Shortens the long texts of a request.
+pub(crate) fn shortened(request: &Value) -> Value {
+    match request {
+        Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
+        Value::Array(items) if items.len() > 20 => json!(format!("a list of {}", items.len())),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), shortened(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns the notes of an answer: its lines in brackets.
+pub(crate) fn notes(text: &str) -> String {
+    text.lines().filter(|line| line.starts_with('[')).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the only line that contains `part`.
+pub(crate) fn line_with<'a>(text: &'a str, part: &str) -> &'a str {
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(part)).collect();
+    let [line] = lines[..] else { panic!("{} lines contain {part}: {text}", lines.len()) };
+    line
 }
 
 /// Reads how many files an answer reports as skipped for a reason.
