@@ -11,7 +11,7 @@ use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
 use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace};
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
 /// Makes `Search` use these programs, in this order of preference.
@@ -148,8 +148,9 @@ pub(crate) fn refusal(workspace: &Workspace, tool: &str, request: Value) -> Stri
 
 /// Replaces the parts of a text that differ between runs: temporary directories, hashes of cursors, and times.
 pub(crate) fn stable(text: &str) -> String {
+    let directory = Regex::new(r#"(?:\b[A-Z]:)?[^\s`"(:]*[/\\]\.tmp[A-Za-z0-9]{6}([^\s`":)\]]*)"#).unwrap();
+    let text = directory.replace_all(text, |path: &Captures| format!("/tmp{}", path[1].replace('\\', "/")));
     let varies = [
-        (r#"[^\s`"(:]*[/\\]\.tmp[A-Za-z0-9]{6}"#, "/tmp"),
         // A cursor has a hash of the root's path. That of a history also has the id of a commit.
         (
             r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}(\.[0-9a-f]{40})?"#,
@@ -160,7 +161,7 @@ pub(crate) fn stable(text: &str) -> String {
     let replace = |text: String, (pattern, word): &(&str, &str)| {
         Regex::new(pattern).unwrap().replace_all(&text, *word).into_owned()
     };
-    varies.iter().fold(text.to_owned(), replace)
+    varies.iter().fold(text.into_owned(), replace)
 }
 
 /// Calls a tool with each request. Returns the requests and their answers or errors as one text for a snapshot.
