@@ -157,6 +157,8 @@ pub(crate) fn stable(text: &str) -> String {
             "${1}CURSOR",
         ),
         (r", \d+\.\d s\]", ", 0.0 s]"),
+        // Systems number their errors differently.
+        (r" \(os error \d+\)", ""),
     ];
     let replace = |text: String, (pattern, word): &(&str, &str)| {
         Regex::new(pattern).unwrap().replace_all(&text, *word).into_owned()
