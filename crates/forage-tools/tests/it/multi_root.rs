@@ -13,7 +13,7 @@ use forage_tools::tools::{GrepRequest, RankRequest, SearchIndex, SearchRequest};
 use forage_tools::{Indexes, Limit, Ranked, Workspace, registry};
 use serde_json::{Value, json};
 
-use crate::support::{answer, line_with, refusal, ripgrep, stable, transcript};
+use crate::support::{INVALID_CURSOR, answer, line_with, refusal, ripgrep, stable, transcript};
 
 /// A directory whose subdirectories are the roots.
 struct Roots(tempfile::TempDir);
@@ -238,7 +238,7 @@ fn pages_go_on_in_the_root_that_they_are_of() {
     // A cursor that belongs to no root is rejected.
     let mut other = request;
     other["cursor"] = json!("1.0000000000000000.0.1.61");
-    insta::assert_snapshot!(refusal(&workspace, "Search", other));
+    assert_eq!(refusal(&workspace, "Search", other), INVALID_CURSOR);
 }
 
 #[test]

@@ -208,6 +208,13 @@ pub(crate) fn line_with<'a>(text: &'a str, part: &str) -> &'a str {
     line
 }
 
+/// The error for a cursor that belongs to another request.
+pub(crate) const UNKNOWN_CURSOR: &str = "`cursor`: it was altered, belongs to another request or root, or the file \
+    where the page ended is gone; repeat it with the other arguments unchanged, or omit it to start over";
+/// The error for a text that is not a cursor.
+pub(crate) const INVALID_CURSOR: &str =
+    "`cursor`: it is invalid; copy it unchanged from the previous answer, or omit it to start over";
+
 /// Reads how many files an answer reports as skipped for a reason.
 pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
     answer.records()["skipped"][reason].as_u64().unwrap_or(0)
