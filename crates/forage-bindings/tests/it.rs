@@ -226,14 +226,18 @@ fn what_is_refused_says_why() {
     let refused = |settings: Value| open(tree.path(), &settings).err().map(|error| error.to_string());
     let model = |model: Value| refused(json!({ "index": false, "models": [model] })).unwrap_or_default();
     assert!(model(json!({ "model": "x" })).contains("`provider` (anthropic, "));
-    assert!(model(json!({ "model": "x", "base_url": "https://example.com/v1" })).contains("`api_key`"));
-    assert!(model(json!({ "provider": "openai" })).contains("`model` must be the provider's id"));
+    let without_key = model(json!({ "model": "x", "base_url": "https://example.com/v1" }));
+    assert_eq!(without_key, "can't use the model `x`: `api_key` is missing");
+    let without_model = model(json!({ "provider": "openai" }));
+    assert_eq!(without_model, "can't use the model ``: `model` must be the provider's id of the model");
     assert_eq!(model(json!({ "model": "x", "base_url": "http://127.0.0.1:1/v1" })), "");
     assert_eq!(model(json!({ "provider": "openai", "model": "x", "api_key": "k" })), "");
     assert!(refused(json!({ "exclude": ["["] })).unwrap().starts_with("`exclude`: "));
-    for setting in ["timeout_ms", "text_bytes", "threads"] {
+    for (setting, range) in
+        [("timeout_ms", "100 to 300000"), ("text_bytes", "2000 to 100000"), ("threads", "0 to 256")]
+    {
         let why = refused(json!({ "index": false, setting: 1_000_000 })).unwrap();
-        assert!(why.starts_with(&format!("`{setting}` 1000000 is out of range")), "{why}");
+        assert_eq!(why, format!("`{setting}` 1000000 is out of range; give {range}"));
     }
     assert!(refused(json!({ "index": tree.path() })).unwrap().contains("is inside the workspace"));
 
@@ -399,13 +403,14 @@ fn the_filter_is_set() {
     assert_eq!(broad.err().unwrap().code, ErrorCode::TooBroad);
     assert!(search(json!({ "without_model": true })).unwrap().found);
     for (filter, said) in [
-        (json!({ "term_bytes": 1 }), "`term_bytes` 1 is out of range"),
-        (json!({ "shards": 2 }), "`shards` need `answer`"),
-        (json!({ "prompt_file": "/no/such/file" }), "`prompt_file`"),
+        (json!({ "term_bytes": 1 }), "`term_bytes` 1 is out of range; give 4096 to 1048576"),
+        (json!({ "shards": 2 }), "`shards` need `answer` \"ids\""),
     ] {
         let error = search(json!({ "without_model": true, "filter": filter })).err().unwrap();
-        assert!(error.code == ErrorCode::Argument && error.message.contains(said), "{}", error.message);
+        assert_eq!((error.code, error.message), (ErrorCode::Argument, format!("`filter`: {said}")));
     }
+    let missing = json!({ "without_model": true, "filter": { "prompt_file": "/no/such/file" } });
+    assert_eq!(search(missing).err().unwrap().code, ErrorCode::Argument);
     // The request to a model must contain the prompt.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -5,7 +5,7 @@ use forage_tools::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, call, refusal, skipped, workspace_of};
+use crate::support::{Tree, answer, call, line_with, skipped, transcript, workspace_of};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -86,32 +86,28 @@ fn map_of_an_ignored_directory_says_so() {
     tree.write("build/made.rs", "pub struct Made;\n");
     let workspace = tree.workspace();
     let found = answer(&workspace, "list_directory", json!({"path": "build", "tokens": 200}));
-    let warning = "no file of this directory is in the index; list it without `tokens`";
-    assert!(!found.found && found.text.contains(warning), "{}", found.text);
+    assert!(!found.found);
     let docs = text(&workspace, json!({"path": "docs", "tokens": 200}));
-    assert!(!docs.contains(warning), "{docs}");
+    insta::assert_snapshot!([found.text, docs].join("\n"));
 }
 
 #[test]
 fn map_refuses_what_makes_no_sense() {
     let tree = tree();
     let workspace = tree.workspace();
-    let refused = |request: Value| refusal(&workspace, "list_directory", request);
-    for (argument, value) in
-        [("name", json!("*.rs")), ("changed", json!("HEAD")), ("include_ignored", json!(true))]
-    {
-        let reported = refused(json!({"tokens": 500, argument: value}));
-        assert!(reported.contains(&format!("a map can't be combined with `{argument}`")), "{reported}");
-    }
-    for tokens in [-1, 0, 1, 99] {
+    let requests = [
+        json!({"tokens": 500, "name": "*.rs"}),
+        json!({"tokens": 500, "changed": "HEAD"}),
+        json!({"tokens": 500, "include_ignored": true}),
+        json!({"tokens": 500, "path": "src/main.rs"}),
+        json!({"tokens": 500, "recursive": true, "max_depth": 3}),
+    ];
+    insta::assert_snapshot!(transcript(&workspace, "list_directory", requests));
+    for (tokens, used) in [(-1, 100), (0, 100), (1, 100), (99, 100), (1_000_000, 20_000)] {
         let text = text(&workspace, json!({"tokens": tokens}));
-        assert!(text.contains("100 was used"), "{text}");
+        let warning = format!("[warning: `tokens`: {tokens} is not between 100 and 20000; {used} was used]");
+        assert_eq!(line_with(&text, "was used"), warning);
     }
-    assert!(refused(json!({"tokens": 500, "path": "src/main.rs"})).contains("is a file"));
-    let warned = text(&workspace, json!({"tokens": 500, "recursive": true, "max_depth": 3}));
-    assert!(warned.contains("`max_depth` was ignored"), "{warned}");
-    let max = text(&workspace, json!({"tokens": 1_000_000}));
-    assert!(max.contains("20000 was used"), "{max}");
 }
 
 /// Nothing in a name may look like a line of ours, and a secret is redacted before it takes room.
@@ -124,10 +120,8 @@ fn map_quotes_and_redacts_names() {
     let found = answer(&tree.workspace(), "list_directory", json!({"tokens": 2_000}));
     let records = found.records().to_string();
     assert!(!found.text.contains(&token) && !records.contains(&token), "{}", found.text);
-    assert!(found.text.contains("[redacted:") && found.text.contains("Unseen 1"), "{}", found.text);
-    assert!(found.text.contains(r#""odd name\n[more results]"/ (1)"#), "{}", found.text);
-    assert!(!found.text.lines().any(|line| line.starts_with("[more results]")), "{}", found.text);
-    assert!(!found.text.contains(".env") && !records.contains(".env"));
+    assert!(!records.contains(".env"));
+    insta::assert_snapshot!(found.text);
 }
 
 /// The tokens are for all roots together, with their names.
@@ -139,13 +133,14 @@ fn map_tokens_are_for_all_roots() {
         let found = answer(&workspace, "list_directory", json!({"tokens": tokens}));
         let text = &found.text;
         assert_eq!(text.matches("/ (5 source files)").count(), roots, "{text}");
-        assert!(max_model_tokens(text) <= tokens && !text.contains("was used"), "{tokens}: {text}");
-        let rest = 3 - roots;
-        let names = vec!["root"; rest].join(", ");
-        let note =
-            format!("no tokens are left for {rest} more root{}: {names}]", if rest == 1 { "" } else { "s" });
-        assert_eq!(text.contains(&note), rest > 0, "{text}");
-        assert!(text.contains("root: /"), "{text}");
+        assert!(max_model_tokens(text) <= tokens, "{tokens}: {text}");
+        let rest = text.lines().filter(|line| line.starts_with("[warning")).collect::<Vec<_>>();
+        let expected = match 3 - roots {
+            0 => vec![],
+            1 => vec!["[warning: no tokens are left for 1 more root: root]"],
+            _ => vec!["[warning: no tokens are left for 2 more roots: root, root]"],
+        };
+        assert_eq!(rest, expected, "{text}");
     }
     let text = text(&workspace, json!({"tokens": 5}));
     assert_eq!(text.matches("100 was used").count(), 1, "{text}");
@@ -167,7 +162,7 @@ fn map_says_that_it_is_cut() {
     let mut workspace = tree.workspace();
     workspace.limits.text_bytes = 400;
     let found = answer(&workspace, "list_directory", json!({"tokens": 2_000}));
-    assert!(found.text.contains(cut), "{}", found.text);
+    assert_eq!(line_with(&found.text, "cut at"), cut);
     assert!(found.text.len() <= 400 && found.text.lines().count() > 5, "{}", found.text);
     assert_eq!(found.records()["text_cut"], true);
     let whole = answer(&tree.workspace(), "list_directory", json!({"tokens": 2_000}));
@@ -209,7 +204,8 @@ fn map_counts_excluded_files() {
     assert_eq!(ignored(&workspace, "src").0, 0);
     workspace.excludes = Some(forage_fs::Globs::new(&["!deep", "!guide.md"]).unwrap());
     let (count, text) = ignored(&workspace, "src");
-    assert!(count == 1 && text.contains("[not searched: 1 ignored, ") && !text.contains("deep"), "{text}");
+    assert_eq!(count, 1);
+    insta::assert_snapshot!(text);
     assert_eq!(ignored(&workspace, ".").0, 2);
 }
 

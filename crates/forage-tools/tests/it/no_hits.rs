@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer};
+use crate::support::{Tree, answer, line_with, transcript};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -14,56 +14,36 @@ fn tree() -> Tree {
     tree
 }
 
-#[track_caller]
-fn check(tool: &str, request: Value, reported: &[&str]) {
-    let found = answer(&tree().workspace(), tool, request);
-    assert!(!found.found && found.text.len() < 1_200, "{}", found.text);
-    for reported in reported {
-        assert!(found.text.contains(reported), "{reported:?} is not in {}", found.text);
+/// Searches for something that is not there. Returns the requests and the answers.
+fn without_hits<const N: usize>(tool: &str, requests: [Value; N]) -> String {
+    let tree = tree();
+    let workspace = tree.workspace();
+    for request in &requests {
+        let found = answer(&workspace, tool, request.clone());
+        assert!(!found.found && found.text.len() < 1_200, "{}", found.text);
     }
+    transcript(&workspace, tool, requests)
 }
 
 #[test]
 fn other_spellings_are_counted() {
-    let reported =
-        ["in another case or spelling: 3 lines in 1 file, such as src/retry.rs:1", "`RETRY_LIMIT` (1)"];
-    check("grep_search", json!({"pattern": "RetryLimit"}), &reported);
-    check("Search", json!({"pattern": "RetryLimit", "case": "sensitive"}), &reported);
-    check("grep_search", json!({"pattern": "RetryLimit", "output": "uses"}), &reported);
-    check(
-        "grep_search",
+    let requests = [
+        json!({"pattern": "RetryLimit"}),
+        json!({"pattern": "RetryLimit", "output": "uses"}),
         json!({"pattern": "USETHING"}),
-        &["in another case: 1 line in 1 file, such as src/app.ts:2"],
-    );
-    check(
-        "grep_search",
         json!({"pattern": "useThnig"}),
-        &["within 2 edits: 1 line in 1 file", "`useThing` (1)"],
-    );
-    // A token that no file contains may be part of a longer one.
-    check("grep_search", json!({"pattern": "saxpy", "output": "uses"}), &["as part of longer words: 1 line"]);
+        // A token that no file contains may be part of a longer one.
+        json!({"pattern": "saxpy", "output": "uses"}),
+    ];
+    let grep = without_hits("grep_search", requests);
+    let search = without_hits("Search", [json!({"pattern": "RetryLimit", "case": "sensitive"})]);
+    insta::assert_snapshot!([grep, search].join("\n"));
 }
 
 #[test]
 fn what_is_written_as_no_regex_is_read_so() {
-    check(
-        "grep_search",
-        json!({"pattern": r"Start\|useThing"}),
-        &[r"with `|` in place of `\|`: 2 lines in 1 file"],
-    );
-    check(
-        "grep_search",
-        json!({"pattern": "$(user)"}),
-        &["as plain text: 1 line in 1 file, such as src/app.ts:4"],
-    );
-    check("grep_search", json!({"pattern": "m[\"key\"]"}), &["as plain text: 1 line in 1 file"]);
-    for pattern in [r"(?s)func.*return", r"func[\s\S]*return"] {
-        check(
-            "grep_search",
-            json!({"pattern": pattern}),
-            &["across lines, with `multiline`: 2 lines in 1 file"],
-        );
-    }
+    let patterns = [r"Start\|useThing", "$(user)", "m[\"key\"]", r"(?s)func.*return", r"func[\s\S]*return"];
+    insta::assert_snapshot!(without_hits("grep_search", patterns.map(|pattern| json!({"pattern": pattern}))));
 }
 
 /// On macOS, names and texts often use decomposed letters, so we try both forms.
@@ -77,8 +57,9 @@ fn the_other_form_of_letters_is_counted() {
         tree.write("a.txt", format!("{other}\n"));
         for tool in ["grep_search", "Search"] {
             let found = answer(&tree.workspace(), tool, json!({"pattern": form}));
-            let reported = "with composed or decomposed letters: 1 line in 1 file, such as a.txt:1";
-            assert!(!found.found && found.text.contains(reported), "{}", found.text);
+            assert!(!found.found, "{}", found.text);
+            let line = line_with(&found.text, "composed");
+            assert_eq!(line, "- with composed or decomposed letters: 1 line in 1 file, such as a.txt:1");
         }
     }
 }

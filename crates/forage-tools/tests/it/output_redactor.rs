@@ -8,7 +8,7 @@ use forage_tools::Workspace;
 use serde_json::{Value, json};
 
 use crate::lookup::{code, fixture};
-use crate::support::{NEEDLE, Seen, Tree, answer, ask_model, attack, call};
+use crate::support::{NEEDLE, Seen, Tree, answer, ask_model, attack, call, line_with};
 
 /// Length from which a part of a secret reveals something. The patterns of a caller are shorter.
 const PART: usize = 12;
@@ -299,22 +299,14 @@ fn answer_counts_redacted_secrets() {
     let read = answer(&workspace, "read_file", json!({"path": "a.txt"}));
     assert_eq!(read.records()["redacted"], json!({"github-token": 3}));
     assert_eq!(read.records()["redacted_lines"], json!([2, 4]));
-    assert!(
-        read.text.contains("     2\tneedle [redacted:github-token] and [redacted:github-token]\n"),
-        "{}",
-        read.text
-    );
-    assert!(read.text.contains("secrets are hidden in lines 2, 4"), "{}", read.text);
-    assert!(
-        read.text.contains("3 secrets are hidden as [redacted:RULE] (github-token 3): the file has other text there, so never write a mark back into it"),
-        "{}",
-        read.text
-    );
+    let note = "[3 secrets are hidden as [redacted:RULE] (github-token 3): the file has other text there, so never write a mark back into it]";
+    assert_eq!(line_with(&read.text, "hidden as"), note);
+    insta::assert_snapshot!(read.text);
     assert_eq!(read.hidden.total(), 3);
     for tool in ["grep_search", "Search"] {
         let found = answer(&workspace, tool, json!({"pattern": NEEDLE}));
         assert_eq!(found.records()["redacted"], json!({"github-token": 3}), "{tool}");
-        assert!(found.text.contains("so never write a mark back into it"), "{tool}: {}", found.text);
+        assert_eq!(line_with(&found.text, "hidden as"), note, "{tool}");
     }
     // Line numbers stay the same, and spans refer to the displayed text.
     let found =
@@ -445,7 +437,7 @@ fn a_name_that_is_hidden_is_told_to_open_nothing() {
     tree.write(format!("{token}/a.txt"), format!("{NEEDLE}\n"));
     let found = answer(&tree.workspace(), "grep_search", json!({"pattern": NEEDLE}));
     assert_eq!(found.records()["files"][0]["path"], "[redacted:github-token]/a.txt");
-    assert!(found.text.contains("a name with a mark can't be opened"), "{}", found.text);
+    insta::assert_snapshot!(found.text);
 }
 
 /// The caller's own words may appear in an error. The code that displays this error has to redact them.

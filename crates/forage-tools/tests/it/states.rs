@@ -26,7 +26,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use self::coverage::Seen;
-use crate::support::call;
+use crate::support::{call, shortened, stable};
 
 /// The answers of a tool, one after another.
 struct Page {
@@ -132,20 +132,13 @@ impl Page {
         for (varies, instead) in [
             // This is the path of another root.
             (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
-            // The hash in a cursor depends on the root's path, too.
-            // A cursor of a history also has the id of a commit.
-            (
-                r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}(\.[0-9a-f]{40})?"#,
-                "${1}CURSOR",
-            ),
-            (r", \d+\.\d s\]", ", 0.0 s]"),
             // Absolute paths are a part of the evidence, so the number of lines that fit depends on the
             // root's path.
             (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),
         ] {
             text = Regex::new(varies).unwrap().replace_all(&text, instead).into_owned();
         }
-        text
+        stable(&text)
     }
 }
 
@@ -224,19 +217,6 @@ fn bare_names(text: &str) -> Vec<String> {
     };
     names.retain(is_word);
     names
-}
-
-/// Shortens the long texts of a request. The heading describes them.
-fn shortened(request: &Value) -> Value {
-    match request {
-        Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
-        Value::Array(items) if items.len() > 20 => json!(format!("a list of {}", items.len())),
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), shortened(value))).collect()
-        }
-        other => other.clone(),
-    }
 }
 
 /// Removes times from records, and byte counts that depend on the root's path.

@@ -11,6 +11,7 @@ use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
 use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace};
+use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
 /// Makes `Search` use these programs, in this order of preference.
@@ -144,6 +145,75 @@ pub(crate) fn refusal(workspace: &Workspace, tool: &str, request: Value) -> Stri
         Err(error) => error.message(tool, &workspace.names),
     }
 }
+
+/// Replaces the parts of a text that differ between runs: temporary directories, hashes of cursors, and times.
+pub(crate) fn stable(text: &str) -> String {
+    let directory = Regex::new(r#"(?:\b[A-Z]:)?[^\s`"(:]*[/\\]\.tmp[A-Za-z0-9]{6}([^\s`":)\]]*)"#).unwrap();
+    let text = directory.replace_all(text, |path: &Captures| format!("/tmp{}", path[1].replace('\\', "/")));
+    let varies = [
+        // A cursor has a hash of the root's path. That of a history also has the id of a commit.
+        (
+            r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}(\.[0-9a-f]{40})?"#,
+            "${1}CURSOR",
+        ),
+        (r", \d+\.\d s\]", ", 0.0 s]"),
+        // Systems number their errors differently.
+        (r" \(os error \d+\)", ""),
+    ];
+    let replace = |text: String, (pattern, word): &(&str, &str)| {
+        Regex::new(pattern).unwrap().replace_all(&text, *word).into_owned()
+    };
+    varies.iter().fold(text.into_owned(), replace)
+}
+
+/// Calls a tool with each request. Returns the requests and their answers or errors as one text for a snapshot.
+pub(crate) fn transcript(
+    workspace: &Workspace,
+    tool: &str,
+    requests: impl IntoIterator<Item = Value>,
+) -> String {
+    let exchange = |request: Value| {
+        let shown = shortened(&request);
+        let reply = match call(workspace, tool, request) {
+            Ok(answer) => answer.text,
+            Err(error) => format!("ERROR: {}\n", error.message(tool, &workspace.names)),
+        };
+        stable(&format!("> {tool} {shown}\n{reply}"))
+    };
+    requests.into_iter().map(exchange).collect::<Vec<_>>().join("\n")
+}
+
+/// Shortens the long texts of a request.
+pub(crate) fn shortened(request: &Value) -> Value {
+    match request {
+        Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
+        Value::Array(items) if items.len() > 20 => json!(format!("a list of {}", items.len())),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), shortened(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns the notes of an answer: its lines in brackets.
+pub(crate) fn notes(text: &str) -> String {
+    text.lines().filter(|line| line.starts_with('[')).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the only line that contains `part`.
+pub(crate) fn line_with<'a>(text: &'a str, part: &str) -> &'a str {
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(part)).collect();
+    let [line] = lines[..] else { panic!("{} lines contain {part}: {text}", lines.len()) };
+    line
+}
+
+/// The error for a cursor that belongs to another request.
+pub(crate) const UNKNOWN_CURSOR: &str = "`cursor`: it was altered, belongs to another request or root, or the file \
+    where the page ended is gone; repeat it with the other arguments unchanged, or omit it to start over";
+/// The error for a text that is not a cursor.
+pub(crate) const INVALID_CURSOR: &str =
+    "`cursor`: it is invalid; copy it unchanged from the previous answer, or omit it to start over";
 
 /// Reads how many files an answer reports as skipped for a reason.
 pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
