@@ -54,6 +54,7 @@ mod schemas;
 mod scripted;
 #[cfg(unix)]
 mod setup;
+mod support;
 mod telemetry;
 mod terminal;
 mod ui;
@@ -84,6 +85,12 @@ impl Run {
 
     fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap()
+    }
+
+    /// Formats the whole result for a snapshot.
+    fn shown(&self) -> String {
+        let stderr = if self.stderr.is_empty() { "" } else { "--- stderr\n" };
+        support::stable(&format!("{}{stderr}{}--- status {}\n", self.stdout, self.stderr, self.status))
     }
 }
 
