@@ -40,6 +40,13 @@ impl Scripted {
     }
 }
 
+/// Joins the texts of a request for a snapshot. Remarks that name the time that is left are omitted.
+pub(crate) fn joined(texts: &[String]) -> String {
+    let all = texts.join("\n---\n");
+    let lines = all.lines().filter(|line| !line.contains(" bytes of results; "));
+    crate::support::stable(&lines.collect::<Vec<_>>().join("\n"))
+}
+
 impl ChatModel for Scripted {
     fn name(&self) -> String {
         format!("test/{}", self.name)
