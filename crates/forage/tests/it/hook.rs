@@ -245,7 +245,7 @@ fn session_start_adds_a_map() {
     assert_eq!(context(), text);
     assert_eq!(project.run(&["rank", "backoff"]).status, 0);
     let text = context();
-    assert_eq!(line_with(&text, "source files"), "./ (32 source files)");
+    assert_eq!(line_with(&text, "(32 source files)"), "./ (32 source files)");
     assert!(!text.contains("must run"), "{text}");
     // Without an index, or if the client keeps the pipe open, there is only the introduction.
     assert_eq!(project.run(&["index", "drop"]).status, 0);

@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::Project;
 use crate::support::stable;
+use crate::{Project, Run};
 
 /// How long we wait for an answer. Eight heavy calls of a development build take more than a minute on a busy
 /// machine.
@@ -88,6 +88,11 @@ fn shown(answer: &Value) -> String {
 /// Returns the first line of a tool's answer.
 fn first_line(answer: &Value) -> &str {
     text(answer).0.lines().next().unwrap_or_default()
+}
+
+/// Returns the error that ended a server. The log before it depends on the machine.
+fn error(run: &Run) -> String {
+    stable(run.stderr.split_once("forage: error: ").unwrap().1)
 }
 
 /// The first line of `README.md` as `read_file` shows it.

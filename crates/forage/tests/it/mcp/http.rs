@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::wire::{Http, Response};
-use super::{README, REVISIONS, call, first_line, initialize, project, request, shown, text};
+use super::{README, REVISIONS, call, error, first_line, initialize, project, request, shown, text};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 
@@ -97,7 +97,10 @@ fn other_machines_need_a_token() {
     let run = project.run(&["mcp", "--http", "0.0.0.0:0"]);
     let taken = Http::start(&project, &[]);
     let refused = project.run(&["mcp", "--http", &taken.address]);
-    insta::assert_snapshot!(run.shown() + &refused.shown());
+    assert_eq!((run.status, refused.status), (2, 2));
+    insta::assert_snapshot!(error(&run));
+    // The system words the rest.
+    assert_eq!(error(&refused).split("PORT").next(), Some("can't listen on 127.0.0.1:"));
 }
 
 #[test]

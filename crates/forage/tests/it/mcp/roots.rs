@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::wire::Pipes;
 use super::{README, REVISIONS, call, first_line, initialize, is_stateless, project, shown, text};
-use crate::support::{line_with, stable};
+use crate::support::stable;
 
 #[test]
 fn the_clients_roots_are_asked_for_and_bounded() {
@@ -322,5 +322,5 @@ fn a_server_reads_dependencies_in_the_sandbox() {
     pipes.handshake(initialize(REVISIONS[0], 0));
     let read = json!({ "path": "dep:http/src/lib.rs", "symbol": "HeaderMap" });
     let answer = pipes.ask(&call(REVISIONS[0], 1, "read_file", read));
-    assert_eq!(line_with(text(&answer).0, "struct HeaderMap"), "     1\tpub struct HeaderMap;");
+    assert_eq!(first_line(&answer), "     1\tpub struct HeaderMap;");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::wire::{Http, Response};
-use super::{call, project, text};
+use super::{call, error, project, text};
 use crate::Project;
 use crate::support::stable;
 
@@ -263,7 +263,7 @@ fn files_that_can_not_be_used_keep_the_server_from_starting() {
     let refused = |arguments: &[&str]| {
         let run = project.run(&[&["mcp", "--http", "127.0.0.1:0"], arguments].concat());
         assert_eq!(run.status, 2, "{run:?}");
-        run.stderr
+        error(&run)
     };
     let mut all = refused(&["--tokens", named]);
     for text in ["[[tokens]]\nname = \"x\"\nsha256 = \"y\"\n", ""] {
@@ -271,8 +271,8 @@ fn files_that_can_not_be_used_keep_the_server_from_starting() {
         all += &refused(&["--tokens", named]);
     }
     all += &refused(&["--audit", "/no/such/directory/calls.jsonl"]);
-    all += &project.run(&["mcp", "--tokens", named]).stderr;
-    insta::assert_snapshot!(stable(&all));
+    all += &error(&project.run(&["mcp", "--tokens", named]));
+    insta::assert_snapshot!(all);
 }
 
 /// Waits until a terminating server accepts no new clients.

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::wire::Pipes;
-use super::{REVISIONS, call, first_line, initialize, is_stateless, project, request, shown, text};
+use super::{REVISIONS, call, error, first_line, initialize, is_stateless, project, request, shown, text};
 use crate::Project;
 use crate::support::stable;
 
@@ -130,5 +130,6 @@ fn a_server_on_http_ends_with_the_error() {
     let project = Project::new(&[]);
     project.configure("unknown = 1\n");
     let run = project.run(&["mcp", "--http", "127.0.0.1:0"]);
-    insta::assert_snapshot!(run.shown());
+    assert_eq!(run.status, 2);
+    insta::assert_snapshot!(error(&run));
 }
