@@ -40,11 +40,9 @@ impl Scripted {
     }
 }
 
-/// Joins the texts of a request for a snapshot. Remarks that name the time that is left are omitted.
+/// Joins the texts of a request for a snapshot.
 pub(crate) fn joined(texts: &[String]) -> String {
-    let all = texts.join("\n---\n");
-    let lines = all.lines().filter(|line| !line.contains(" bytes of results; "));
-    crate::support::stable(&lines.collect::<Vec<_>>().join("\n"))
+    crate::support::stable(&texts.join("\n---\n"))
 }
 
 impl ChatModel for Scripted {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// Patterns of everything that differs between runs, machines and releases, with fixed words.
 static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -14,6 +14,8 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"((?:127\.0\.0\.1|localhost|\[::1\]):)\d{5}\b", "${1}PORT"),
         (r"\b\d+\.\d+ s\b", "N s"),
         (r"\b(in|after) \d+ ms\b", "${1} N ms"),
+        // The time that is left to a model, in the note to it.
+        (r"\b(bytes of results; )\d+ seconds\b", "${1}N seconds"),
         (r#"((?:elapsed|latency)\w*_ms"?[:=] ?)\d+"#, "${1}N"),
         (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "TIME"),
         (r"\b[0-9a-f]{40}\b", "COMMIT"),
@@ -27,9 +29,16 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 /// Replaces what differs between runs, machines and releases with fixed words.
 pub(crate) fn stable(text: &str) -> String {
-    UNSTABLE
+    let text = UNSTABLE
         .iter()
-        .fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned())
+        .fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned());
+    if !cfg!(windows) {
+        return text;
+    }
+    let paths = Regex::new(r#"TMP[^\s"'`():;,]*"#).unwrap();
+    paths
+        .replace_all(&text, |path: &Captures<'_>| path[0].replace(r"\\", "/").replace('\\', "/"))
+        .into_owned()
 }
 
 /// Returns the only line that contains a word.
