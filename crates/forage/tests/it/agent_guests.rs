@@ -9,7 +9,8 @@ use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Call, ToolError, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::scripted::{Bench, Scripted, ask, call, say, says};
+use crate::scripted::{Bench, Scripted, ask, call, joined, say, says};
+use crate::support::{line_with, stable};
 
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry"}"#);
@@ -66,9 +67,7 @@ fn external_tool_is_called_and_its_output_redacted() {
     let web = seen[0].tools.iter().find(|tool| tool.name == "web_search").unwrap();
     assert_eq!(web.description, "Searches the web. For files use grep_search.");
     let texts = model.last_texts();
-    assert!(texts[1].contains("call 1, web_search:\n===== BEGIN "), "{}", texts[1]);
-    assert!(texts[1].contains("a page\\x1B[2J\n") && !texts[1].contains(SECRET), "{}", texts[1]);
-    assert!(texts[2].contains("a.rs:\n  1: fn retry() {}"), "{}", texts[2]);
+    insta::assert_snapshot!(joined(&texts[1..]));
     assert_eq!(transcript.redacted.values().sum::<usize>(), 1);
 }
 
@@ -79,14 +78,9 @@ fn its_name_must_be_free_and_one_that_models_take() {
     let named = |name: &str| -> Arc<dyn AnyTool> {
         Arc::new(Own { spec: spec(name), run: |_: &Call, _: &Value| Ok(String::new()) })
     };
-    for (name, part) in [
-        ("grep_search", "both called `grep_search`"),
-        ("web search", "not a valid tool name"),
-        ("", "not a valid tool name"),
-    ] {
-        let error = agent.add_tool(named(name)).unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
-    }
+    let names = ["grep_search", "web search", ""];
+    let errors = names.map(|name| agent.add_tool(named(name)).unwrap_err().to_string());
+    insta::assert_snapshot!(errors.join("\n"));
     agent.add_tool(named("web")).unwrap();
     assert!(agent.add_tool(named("web")).is_err());
 }
@@ -117,10 +111,10 @@ fn misbehaving_external_tool_does_not_end_the_run() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(transcript.answer.as_deref(), Some("done"));
     let texts = model.last_texts();
-    assert!(texts[1].len() < 6_000 && texts[1].contains("too long; the rest is cut"), "{}", texts[1].len());
-    assert!(texts[2].contains("web_search: it did not answer in time"), "{}", texts[2]);
-    assert!(texts[3].contains("the server said [redacted:") && !texts[3].contains('\u{7}'), "{}", texts[3]);
-    assert!(texts[4].contains("panicked"), "{}", texts[4]);
+    assert!(texts[1].len() < 6_000, "{}", texts[1].len());
+    let words = ["too long", "did not answer", "the server said", "panicked"];
+    let lines = words.iter().zip(&texts[1..]).map(|(word, text)| line_with(text, word)).collect::<Vec<_>>();
+    insta::assert_snapshot!(stable(&lines.join("\n")));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::{line_with, stable};
 use crate::{Project, Run};
 
 /// Runs git as the author of the test history. It uses only the repository's configuration.
@@ -137,17 +138,16 @@ fn a_history_asks_what_its_base_can_not_know() {
     let again = records(&project, &["eval", "set.json", "--at-revision"]);
     assert_eq!(again["all"], report["all"]);
     let run = forage(&project, &["eval", "set.json", "--json"]);
-    assert!(run.stderr.contains("--at-revision"), "{run:?}");
+    insta::assert_snapshot!("eval_without_revision", stable(&run.stderr));
     assert_eq!((run.json()["all"]["ndcg@10"].as_f64(), run.status), (Some(1.0), 0));
 
     let overwriting = forage(&project, &["eval", "--from-git", "7", "--save", "set.json"]);
-    assert_eq!(overwriting.status, 2, "{overwriting:?}");
-    assert!(overwriting.stderr.contains("not overwritten"), "{overwriting:?}");
+    insta::assert_snapshot!("eval_overwriting", overwriting.shown());
 
     // Without a number, the base is half of the history back. The report says so in a table.
     let text = forage(&project, &["eval", "--from-git"]).stdout;
-    assert!(text.contains("queries from 4 commits") && text.contains("recall@10"), "{text}");
-    assert!(text.contains("1 revert or amend another"), "{text}");
+    let lines = ["queries from", "revert or amend"].map(|word| line_with(&text, word));
+    insta::assert_snapshot!("eval_from_git", lines.map(|line| line.split(';').next().unwrap()).join("\n"));
 }
 
 /// The repository configures a script in place of every program that git can run. The script would leave a
@@ -378,15 +378,7 @@ fn eval_reports_a_missing_history() {
     git(&project, &["init", "-q", "-b", "main", "."]);
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "Begin with all of it"]);
-    let run = forage(&project, &["eval", "--from-git"]);
-    assert!(run.status == 2 && run.stderr.contains("the history is too short"), "{run:?}");
-    // This must not be a program that the repository supplies.
-    let run = project.run_in(
-        &project.root,
-        &["eval", "--from-git"],
-        &[("PATH", project.root.join("bin").to_str().unwrap())],
-    );
-    assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");
+    insta::assert_snapshot!(forage(&project, &["eval", "--from-git"]).shown());
 }
 
 #[test]
@@ -396,7 +388,7 @@ fn a_program_that_the_repository_brings_is_not_run() {
     std::fs::copy(own_git(), project.root.join("bin/git")).unwrap();
     let path = project.root.join("bin");
     let run = project.run_in(&project.root, &["eval", "--from-git"], &[("PATH", path.to_str().unwrap())]);
-    assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");
+    insta::assert_snapshot!(run.shown());
 }
 
 /// Writes a file for the tests outside of the project.
@@ -466,7 +458,7 @@ fn a_directory_is_measured_with_the_history_around_it() {
     let note = report["sets"][0]["commits"].as_str().unwrap();
     assert!(note.starts_with("messages of ") && !note.starts_with("messages of 0 "), "{note}");
     let text = forage(&project, &["eval", &file]).stdout;
-    assert!(text.contains(&format!("commits   {note}")), "{text}");
+    assert_eq!(line_with(&text, "commits   ").trim_start(), format!("commits   {note}"));
 
     let bare = Project::new(&[("src/alpha.rs", ALPHA)]);
     let file = beside(&bare, "set.json", &set("src").to_string());
@@ -487,14 +479,9 @@ fn sets_are_run_on_checkouts_by_name() {
     let report = records(&project, &["eval", &file, "--checkouts", ".", "--name", "two"]);
     assert_eq!(report["all"]["queries"], 1);
 
-    for (arguments, part) in [
-        (&["eval", &file][..], "several sets (one, two)"),
-        (&["eval", &file, "--name", "three"], "there is no set \"three\""),
-        (&["eval", &file, "--checkouts", "one"], "there is no checkout of the set `one`"),
-    ] {
-        let run = forage(&project, arguments);
-        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
-    }
+    let cases =
+        [&["eval", &file][..], &["eval", &file, "--name", "three"], &["eval", &file, "--checkouts", "one"]];
+    insta::assert_snapshot!(cases.map(|arguments| forage(&project, arguments).shown()).join("\n"));
 }
 
 #[test]
@@ -556,31 +543,29 @@ fn malformed_sets_are_refused_with_what_is_wrong() {
     let project = Project::new(&[("a.rs", ALPHA)]);
     let query = r#"{"query": "q", "relevant": ["a.rs"]}"#;
     let set = |queries: &str, more: &str| format!(r#"[{{"name": "a", "queries": [{queries}]{more}}}]"#);
-    for (text, part) in [
-        ("{", "is not valid JSON"),
-        ("3", "contains no set of queries"),
-        (r#"[{"queries": []}]"#, "set 1 is not valid: missing field `name`"),
-        (r#"[{"name": "a"}]"#, "missing field `queries`"),
-        (&set(&format!("{query}, {{\"query\": \"q\"}}"), ""), "query 2: missing field `relevant`"),
-        (&set(r#"{"query": "q", "relevant": [1]}"#, ""), "query 1: "),
-        (&set(r#"{"query": " ", "relevant": ["a"]}"#, ""), "query 1 of the set `a` is empty"),
-        (&set(r#"{"query": "q", "relevant": []}"#, ""), "has no target"),
-        (&set(query, r#", "benchmark_root": "../.."#), "not valid JSON"),
-        (&set(query, r#", "benchmark_root": "../..""#), "benchmark_root"),
-        (&set(query, r#", "benchmark_root": "/etc""#), "benchmark_root"),
-        (&set(query, r#", "benchmark_root": "a.rs""#), "is not a directory"),
+    let mut all = String::new();
+    for text in [
+        "{",
+        "3",
+        r#"[{"queries": []}]"#,
+        r#"[{"name": "a"}]"#,
+        &set(&format!("{query}, {{\"query\": \"q\"}}"), ""),
+        &set(r#"{"query": "q", "relevant": [1]}"#, ""),
+        &set(r#"{"query": " ", "relevant": ["a"]}"#, ""),
+        &set(r#"{"query": "q", "relevant": []}"#, ""),
+        &set(query, r#", "benchmark_root": "../.."#),
+        &set(query, r#", "benchmark_root": "../..""#),
+        &set(query, r#", "benchmark_root": "/etc""#),
+        &set(query, r#", "benchmark_root": "a.rs""#),
     ] {
         let file = beside(&project, "set.json", text);
-        let run = forage(&project, &["eval", &file]);
-        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
+        all += &format!("{text}\n{}\n", forage(&project, &["eval", &file]).shown());
     }
     let file = beside(&project, "set.json", &set(query, r#", "revision": "--output=a""#));
-    let run = forage(&project, &["eval", &file, "--at-revision"]);
-    assert!(run.status == 2 && run.stderr.contains("is not the id of a commit"), "{run:?}");
-    let away = forage(&project, &["eval", "no-such-file.json"]);
-    assert!(away.status == 2 && away.stderr.contains("can't read"), "{away:?}");
+    all += &forage(&project, &["eval", &file, "--at-revision"]).shown();
+    all += &forage(&project, &["eval", "no-such-file.json"]).shown();
     assert_eq!(forage(&project, &["eval"]).status, 2);
     let file = beside(&project, "set.json", &set("", ""));
-    let empty = forage(&project, &["eval", &file]);
-    assert!(empty.status == 1 && empty.stdout.contains("there are no queries"), "{empty:?}");
+    all += &forage(&project, &["eval", &file]).shown();
+    insta::assert_snapshot!(all);
 }

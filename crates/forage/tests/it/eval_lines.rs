@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Project;
 use crate::eval::{forage, records};
+use crate::support::stable;
 
 #[test]
 fn eval_compares_line_shares_with_other_programs() {
@@ -68,30 +69,22 @@ fn eval_compares_line_shares_with_other_programs() {
         (&json!(0.0), &json!(1.0), &json!(500.0))
     );
     let reported = forage(&project, &arguments).stdout;
-    assert!(
-        reported.contains(
-            "compared with other, recall: +0.500, 95 % of samples +0.500 to +0.500; 1 better, 0 worse"
-        ),
-        "{reported}"
-    );
-    assert!(
-        reported.contains("lines     of 1 queries, 1000 tokens of code requested; 1 more have no lines"),
-        "{reported}"
-    );
+    let lines = reported.lines().skip_while(|line| !line.starts_with("lines ")).collect::<Vec<_>>();
+    insta::assert_snapshot!(stable(&lines.join("\n")));
     // Input that can't be measured is an error.
-    for (arguments, problem) in [
-        (&["eval", "sets.json", "--lines", "0"][..], "0 is not in 1..=32000"),
-        (&["eval", "sets.json", "--beside", "a=saved.json"], "--lines"),
-        (&["eval", "sets.json", "--lines", "--beside", "saved.json"], "NAME=FILE"),
-        (&["eval", "sets.json", "--lines", "--beside", "a=gone.json"], "can't read gone.json"),
-        (&["eval", "sets.json", "--lines", "--beside", "a=sets.json"], "contains no list of answers"),
-        (&["eval", "sets.json", "--lines", "--at-revision"], "--lines reads the files on disk"),
+    let mut all = String::new();
+    for arguments in [
+        &["eval", "sets.json", "--lines", "0"][..],
+        &["eval", "sets.json", "--beside", "a=saved.json"],
+        &["eval", "sets.json", "--lines", "--beside", "saved.json"],
+        &["eval", "sets.json", "--lines", "--beside", "a=gone.json"],
+        &["eval", "sets.json", "--lines", "--beside", "a=sets.json"],
+        &["eval", "sets.json", "--lines", "--at-revision"],
     ] {
-        let run = forage(&project, arguments);
-        assert!(run.status == 2 && run.stderr.contains(problem), "{arguments:?}: {run:?}");
+        all += &forage(&project, arguments).shown();
     }
     let set = json!([{ "name": "shop", "queries": [query("retry_request", json!({}))] }]);
     project.write("none.json", &set.to_string());
-    let run = forage(&project, &["eval", "none.json", "--lines"]);
-    assert!(run.status == 2 && run.stderr.contains("no query of the sets has `lines`"), "{run:?}");
+    all += &forage(&project, &["eval", "none.json", "--lines"]).shown();
+    insta::assert_snapshot!("eval_lines_errors", all);
 }

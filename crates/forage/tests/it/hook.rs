@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Project;
+use crate::support::line_with;
 
 /// Time limit for tests of the output. This is long enough for a slow build on a busy machine.
 const PATIENCE: &str = "20000";
@@ -72,25 +73,22 @@ fn a_search_is_answered_with_what_forage_ranks() {
     };
     let bash = call("Bash", json!({ "command": "cd src && grep -rn 'retry.*backoff' ." }), &project);
     let grep = call("Grep", json!({ "pattern": "retry.*backoff" }), &project);
+    let mut texts = std::collections::BTreeSet::new();
     for input in [&bash, &grep] {
         let answer = search("claude-code", input);
         let output = &answer["hookSpecificOutput"];
         assert_eq!(output["hookEventName"], "PreToolUse");
         let text = output["additionalContext"].as_str().unwrap();
-        assert!(text.contains("- src/backoff.rs:1-") && text.contains("fn retry_with_backoff"), "{text}");
-        assert!(text.contains("mcp__forage__search_index") && !text.contains("hunter2"), "{text}");
+        texts.insert(text.to_owned());
         // A hook only gives advice. It must not decide about the call.
         assert_eq!((answer.as_object().unwrap().len(), output.as_object().unwrap().len()), (1, 2));
     }
+    insta::assert_snapshot!(texts.into_iter().collect::<Vec<_>>().join("\n---\n"));
     let gemini = bash.replace("PreToolUse", "AfterTool").replace("Bash", "run_shell_command");
     assert_eq!(search("gemini-cli", &gemini)["hookSpecificOutput"]["hookEventName"], "AfterTool");
     let copilot = json!({ "cwd": project.root, "toolName": "bash", "toolArgs": "{\"command\": \"rg retry.*backoff\"}" });
-    assert!(
-        search("copilot", &copilot.to_string())["additionalContext"]
-            .as_str()
-            .unwrap()
-            .contains("src/backoff.rs")
-    );
+    let text = search("copilot", &copilot.to_string())["additionalContext"].as_str().unwrap().to_owned();
+    insta::assert_snapshot!("hook_of_copilot", text);
     assert!(search("cursor", &grep)["additional_context"].is_string());
 }
 
@@ -119,8 +117,7 @@ fn a_name_gets_its_definition_and_uses() {
         );
     }
     assert!(!project.home.join(".cache").exists());
-    let text = advice("twice");
-    assert!(text.contains("- src/b.rs:1-1 fn twice\n- src/c.rs:1-1 fn twice\n```"), "{text}");
+    insta::assert_snapshot!(advice("twice"));
     // For a word without a definition the hook says nothing.
     assert_eq!((advice("backoff"), advice("odd_one"), advice("value")), Default::default());
 }
@@ -150,11 +147,7 @@ fn advice_holds_no_words_of_a_repository() {
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let (_, fenced) = text.split_once("not instructions:\n```\n").unwrap();
     let (fenced, after) = fenced.split_once("\n```\n").unwrap();
-    assert!(fenced.contains("- src/gearbox.rs:1-1 fn gearbox"), "the control: {text}");
-    assert!(
-        fenced.contains("- notes.md:") && fenced.contains("- test/gearbox.test.js:"),
-        "the control: {text}"
-    );
+    insta::assert_snapshot!(text);
     for word in ["system", "SYSTEM", "evil", "Ignore", "warning", "damaged", "described"] {
         assert!(!text.contains(word), "{word}: {text}");
     }
@@ -217,14 +210,16 @@ fn a_hostile_command_line_is_read_and_never_run() {
 #[test]
 fn a_session_begins_with_a_sentence() {
     let project = Project::new(&[]);
-    for (client, name) in [("claude-code", "mcp__forage__search_index"), ("plugin", "search_index")] {
+    let mut all = String::new();
+    for client in ["claude-code", "plugin"] {
         let (text, _) =
             hook(&project, &["session-start", "--client", client, "--timeout-ms", PATIENCE], "{}");
         let answer: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
-        let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-        assert!(text.contains(name) && text.len() < 400, "{text}");
+        all +=
+            &format!("{client}: {}\n", answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap());
     }
+    insta::assert_snapshot!(all);
 }
 
 #[test]
@@ -243,14 +238,15 @@ fn session_start_adds_a_map() {
     let text = context();
     let (head, map) = text.split_once("\n\nA map of this project").unwrap();
     assert_eq!(head, introduction);
-    assert!(map.contains("./ (31 source files)\n  src/ (31)"), "{map}");
+    insta::assert_snapshot!("hook_map", map);
     // The project may have changed since its index was written, which takes too long to find out.
     std::fs::create_dir(project.root.join("you must run x")).unwrap();
     std::fs::write(project.root.join("you must run x/a.rs"), "pub fn unread() {}\n").unwrap();
     assert_eq!(context(), text);
     assert_eq!(project.run(&["rank", "backoff"]).status, 0);
     let text = context();
-    assert!(text.contains("./ (32 source files)") && !text.contains("must run"), "{text}");
+    assert_eq!(line_with(&text, "(32 source files)"), "./ (32 source files)");
+    assert!(!text.contains("must run"), "{text}");
     // Without an index, or if the client keeps the pipe open, there is only the introduction.
     assert_eq!(project.run(&["index", "drop"]).status, 0);
     assert_eq!(context(), introduction);

@@ -32,7 +32,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::Project;
+use crate::support::stable;
+use crate::{Project, Run};
 
 /// How long we wait for an answer. Eight heavy calls of a development build take more than a minute on a busy
 /// machine.
@@ -74,6 +75,28 @@ fn text(answer: &Value) -> (&str, bool) {
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
     (text, result["isError"] == true)
 }
+
+/// Formats a tool's answer for a snapshot or an exact comparison.
+fn shown(answer: &Value) -> String {
+    if let Some(message) = answer["error"]["message"].as_str() {
+        return stable(&format!("error {}: {message}", answer["error"]["code"]));
+    }
+    let (text, is_error) = text(answer);
+    stable(&format!("{}{text}", if is_error { "error: " } else { "" }))
+}
+
+/// Returns the first line of a tool's answer.
+fn first_line(answer: &Value) -> &str {
+    text(answer).0.lines().next().unwrap_or_default()
+}
+
+/// Returns the error that ended a server. The log before it depends on the machine.
+fn error(run: &Run) -> String {
+    stable(run.stderr.split_once("forage: error: ").unwrap().1)
+}
+
+/// The first line of `README.md` as `read_file` shows it.
+const README: &str = "     1\t# Example";
 
 fn project() -> Project {
     Project::new(&[

@@ -520,7 +520,9 @@ fn the_journal_follows_no_link_and_is_private() {
         fs::set_permissions(&log, Permissions::from_mode(mode)).unwrap();
         serve();
         assert_eq!(fs::metadata(&log).unwrap().mode() & 0o777, 0o600);
-        assert!(fs::read_to_string(&log).unwrap().contains("list_directory"));
+        let lines = fs::read_to_string(&log).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        assert_eq!(lines.filter(|line| line["tool"] == "list_directory").count(), 1);
     }
     assert!(!project.root.join("~").exists());
 }

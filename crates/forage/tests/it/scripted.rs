@@ -40,6 +40,11 @@ impl Scripted {
     }
 }
 
+/// Joins the texts of a request for a snapshot.
+pub(crate) fn joined(texts: &[String]) -> String {
+    crate::support::stable(&texts.join("\n---\n"))
+}
+
 impl ChatModel for Scripted {
     fn name(&self) -> String {
         format!("test/{}", self.name)

@@ -168,7 +168,7 @@ fn calls_of_a_server_are_shown_as_they_were() {
     assert_eq!(of(4, &["status"]), json!(["error"]));
     assert!(refused.is_string(), "{refused}");
     assert_eq!(of(5, &["tool", "status"]), json!(["unknown", "error"]));
-    assert!(calls[3]["hidden_matches"][0].as_str().unwrap().contains(".gitignore"), "{}", calls[3]);
+    insta::assert_snapshot!(calls[3]["hidden_matches"][0].as_str().unwrap());
     // These are exactly the lines in the text.
     let shown = |index: usize| calls[index]["shown"].clone();
     assert_eq!(
@@ -373,9 +373,9 @@ fn strangers_get_nothing() {
     let (_, head, body) = page.request(&format!("/?token={}", page.token), &[]);
     let head = head.to_ascii_lowercase();
     assert!(head.contains("content-security-policy: default-src 'none'; script-src 'sha256-"), "{head}");
-    assert!(
-        head.contains("referrer-policy: no-referrer") && head.contains("x-content-type-options: nosniff")
-    );
+    for header in ["referrer-policy: no-referrer", "x-content-type-options: nosniff"] {
+        assert!(head.lines().any(|line| line == header), "{head}");
+    }
     assert!(!body.contains("/*css*/") && !body.contains("/*js*/") && !body.contains(&page.token));
     assert!(body.len() < 120_000, "{}", body.len());
 }
@@ -512,7 +512,7 @@ fn a_journal_survives_a_kill() {
     assert_eq!(page.calls(of("call")).len(), of("call"));
     project.write("none.json", "{\"a\": 1}");
     let refused = project.run(&["ui", "none.json"]);
-    assert!(refused.status == 2 && refused.stderr.contains("not a transcript"), "{}", refused.stderr);
+    insta::assert_snapshot!(refused.shown());
 }
 
 /// Returns the journal lines of a session with all kinds of answers.

@@ -1,6 +1,7 @@
 //! Configured names and descriptions of tools.
 
 use crate::Project;
+use crate::support::line_with;
 
 /// The built-in names, each with the name that the tests configure.
 const NAMES: [(&str, &str); 8] = [
@@ -66,9 +67,10 @@ fn a_tool_is_called_what_the_user_calls_it_everywhere() {
     assert!(built_in(&project.run(&["tools", "--json"]).stdout).is_some());
     renamed(&project);
     let doctor = project.run(&["doctor"]).stdout;
-    assert!(doctor.contains("find_text        on (the tool grep_search)"), "{doctor}");
+    assert_eq!(line_with(&doctor, "find_text"), "  find_text        on (the tool grep_search)");
     let plain = project.run(&["tools"]).stdout;
-    assert!(plain.contains("show_lines ") && built_in(&plain).is_none(), "{plain}");
+    insta::assert_snapshot!(plain);
+    assert_eq!(built_in(&plain), None);
 }
 
 #[test]
@@ -76,62 +78,50 @@ fn answers_and_errors_know_the_new_name_alone() {
     let project = project();
     renamed(&project);
     let calls = [
-        ("find_text", r#"{"pattern": "needle"}"#, "include_ignored"),
-        ("find_text", r#"{"pattern": "let value", "max_results": 900}"#, ""),
-        ("find_text", r#"{"branch": "x", "pattern": "y"}"#, "find_text has no argument `branch`"),
-        ("find_text", "{}", "find_text needs the argument `pattern`"),
-        (
-            "find_text",
-            r#"{"pattern": "x", "reason": "y"}"#,
-            "not an argument of find_text, ignored: `reason`",
-        ),
-        ("show_lines", r#"{"path": "src/long.rs"}"#, "to continue: show_lines(path="),
-        ("show_lines", r#"{"path": "src"}"#, "is a directory, not a file; list it with tree_of"),
-        (
-            "show_lines",
-            r#"{"path": "src/*.rs"}"#,
-            "give the directory before them to tree_of, or search with globs using find_text",
-        ),
-        ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#, "must be two line numbers"),
-        ("tree_of", r#"{"path": "src/agent.py"}"#, "or read a file with show_lines"),
-        ("tree_of", r#"{"pattern": "*.py"}"#, "`pattern` as `name`"),
-        ("rank-files", r#"{"query": "agent", "path": "nowhere/**"}"#, ""),
-        ("rank-files", r#"{"query": "compute value"}"#, ""),
-        (
-            "by_concept",
-            r#"{"query": "q", "search_terms": ["needle"]}"#,
-            "find_text with include_ignored searches those",
-        ),
-        ("by_concept", "{}", "by_concept needs the argument"),
-        ("lines2", r#"{"pattern": "let value", "max_results": 10000}"#, ""),
-        ("ids", "{}", "ids needs the argument `query`"),
+        ("find_text", r#"{"pattern": "needle"}"#),
+        ("find_text", r#"{"pattern": "let value", "max_results": 900}"#),
+        ("find_text", r#"{"branch": "x", "pattern": "y"}"#),
+        ("find_text", "{}"),
+        ("find_text", r#"{"pattern": "x", "reason": "y"}"#),
+        ("show_lines", r#"{"path": "src/long.rs"}"#),
+        ("show_lines", r#"{"path": "src"}"#),
+        ("show_lines", r#"{"path": "src/*.rs"}"#),
+        ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#),
+        ("tree_of", r#"{"path": "src/agent.py"}"#),
+        ("tree_of", r#"{"pattern": "*.py"}"#),
+        ("rank-files", r#"{"query": "agent", "path": "nowhere/**"}"#),
+        ("rank-files", r#"{"query": "compute value"}"#),
+        ("by_concept", r#"{"query": "q", "search_terms": ["needle"]}"#),
+        ("by_concept", "{}"),
+        ("lines2", r#"{"pattern": "let value", "max_results": 10000}"#),
+        ("ids", "{}"),
     ];
-    for (tool, request, expected) in calls {
-        let run = project.run(&["call", tool, request]);
-        let said = format!("{}{}", run.stdout, run.stderr);
-        assert!(said.contains(expected), "{tool} {request}: {said}");
-        assert_eq!(built_in(&said), None, "{tool} {request}: {said}");
+    let mut all = String::new();
+    for (tool, request) in calls {
+        let shown = project.run(&["call", tool, request]).shown();
+        assert_eq!(built_in(&shown), None, "{tool} {request}: {shown}");
+        // The lines of the long file add nothing, and cursors differ between runs.
+        let lines = shown.lines().filter(|line| !line.contains("= compute(") && !line.contains("cursor=\""));
+        all += &format!("{tool} {request}\n{}\n\n", lines.collect::<Vec<_>>().join("\n"));
     }
+    insta::assert_snapshot!(all);
 }
 
 #[test]
 fn the_own_name_is_understood_where_no_other_tool_has_it() {
     let project = project();
     renamed(&project);
-    let by_own_name = project.run(&["call", "grep_search", r#"{"pattern": "class Agent"}"#]);
-    assert!(by_own_name.status == 0 && by_own_name.stdout.contains("src/agent.py"), "{by_own_name:?}");
+    let call = |tool: &str, request: &str| project.run(&["call", tool, request]).shown();
+    let by_own_name = call("grep_search", r#"{"pattern": "class Agent"}"#);
     // If one tool has another one's built-in name, a caller means the tool that is advertised under that
     // name.
     project.configure("[tools.grep_search]\nname = \"read_file\"\n[tools.read_file]\nname = \"show\"\n");
-    let other = project.run(&["call", "read_file", r#"{"pattern": "class Agent"}"#]);
-    assert!(other.stdout.contains("Found 1 match"), "{other:?}");
-    assert!(project.run(&["call", "show", r#"{"path": "src/agent.py"}"#]).stdout.contains("class Agent"));
+    assert_eq!(call("read_file", r#"{"pattern": "class Agent"}"#), by_own_name);
+    let shown = call("show", r#"{"path": "src/agent.py"}"#);
     // The lookup uses the name of the disabled tool.
     project.configure("[retrieval]\nenable_keyword_tool = true\n[tools.keyword_search]\nenabled = false\n");
-    let lookup = project.run(&["call", "keyword_search", r#"{"search_terms": ["x"]}"#]);
-    assert!(lookup.stderr.contains("keyword_search needs the argument `query`"), "{lookup:?}");
-    let unknown = project.run(&["call", "nothing"]);
-    assert!(unknown.stderr.contains("there is no tool `nothing`; the tools are search_index"), "{unknown:?}");
+    let lookup = call("keyword_search", r#"{"search_terms": ["x"]}"#);
+    insta::assert_snapshot!([by_own_name, shown, lookup, call("nothing", "{}")].join("\n"));
 }
 
 #[test]
@@ -146,8 +136,10 @@ fn the_servers_prefix_is_understood_by_the_command() {
         ("x_grep_search", "{}", false),
     ] {
         let run = project.run(&["call", name, request]);
-        assert_eq!(run.stdout.contains("class Agent"), is_known, "{name}: {run:?}");
-        assert_eq!(run.stderr.contains(&format!("there is no tool `{name}`")), !is_known, "{name}: {run:?}");
+        let error = run.stderr.split("; ").next().unwrap();
+        let expected =
+            if is_known { String::new() } else { format!("forage: error: there is no tool `{name}`") };
+        assert_eq!((run.status, error), (if is_known { 0 } else { 2 }, expected.as_str()), "{run:?}");
     }
 }
 
@@ -172,38 +164,28 @@ fn a_description_is_the_users() {
 #[test]
 fn names_that_can_not_be_are_errors_that_name_the_keys() {
     let project = project();
-    let long = "x".repeat(65);
     let cases = [
-        (
-            "[tools.grep_search]\nname = \"read_file\"\n".to_owned(),
-            "`tools.grep_search.name`, `tools.read_file.name`",
-        ),
-        ("[tools.grep_search]\nname = \"a b\"\n".to_owned(), "`tools.grep_search.name`"),
-        ("[tools.grep_search]\nname = \"\"\n".to_owned(), "`tools.grep_search.name`"),
-        (format!("[tools.search]\nname = \"{long}\"\n"), "`tools.search.name`"),
-        ("[tools.grep]\nname = \"x\"\n".to_owned(), "unknown key `tools.grep`"),
-        ("[tools.read_file]\ndescription = \" \"\n".to_owned(), "`tools.read_file.description`"),
-        (
-            format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
-            "`tools.read_file.description`",
-        ),
+        "[tools.grep_search]\nname = \"read_file\"\n",
+        "[tools.grep_search]\nname = \"a b\"\n",
+        "[tools.grep_search]\nname = \"\"\n",
+        &format!("[tools.search]\nname = \"{}\"\n", "x".repeat(65)),
+        "[tools.grep]\nname = \"x\"\n",
+        "[tools.read_file]\ndescription = \" \"\n",
+        &format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
         // Check the names that a server lists: clients without a prefix of their own see `read_project_file`.
-        (
-            "[tools.grep_search]\nname = \"read_project_file\"\n".to_owned(),
-            "called `read_project_file`; rename one (`tools.grep_search.name`, `tools.read_file.name`)",
-        ),
-        (
-            format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),
-            "`tools.grep_search.name` with `mcp.prefix`",
-        ),
+        "[tools.grep_search]\nname = \"read_project_file\"\n",
+        &format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),
     ];
-    for (text, expected) in cases {
-        project.configure(&text);
-        for command in [&["tools"][..], &["grep", "x"], &["call", "grep_search"]] {
-            let run = project.run(command);
-            assert!(run.status == 2 && run.stderr.contains(expected), "{text}: {run:?}");
+    let mut all = String::new();
+    for text in cases {
+        project.configure(text);
+        let shown = project.run(&["tools"]).shown();
+        for command in [&["grep", "x"][..], &["call", "grep_search"]] {
+            assert_eq!(project.run(command).shown(), shown, "{text}");
         }
+        all += &format!("{shown}\n");
     }
+    insta::assert_snapshot!(all);
 }
 
 #[test]
@@ -217,9 +199,7 @@ fn a_repository_can_not_rename_or_describe() {
     .unwrap();
     let run = project.run(&["call", "grep_search", r#"{"pattern": "class Agent"}"#]);
     assert_eq!(run.status, 0, "{run:?}");
-    for key in ["tools.grep_search.name", "ask.prompt_file", "ask.servers"] {
-        assert!(run.stderr.contains(&format!("`{key}` is ignored")), "{run:?}");
-    }
+    insta::assert_snapshot!(crate::support::stable(&run.stderr));
     assert_eq!(project.run(&["call", "evil", "{}"]).status, 2);
 }
 
@@ -230,17 +210,16 @@ fn a_ranking_names_the_search_of_skipped_files() {
     project.write("node_modules/m/index.js", "class Agent {}\n");
     project.write(".hidden.py", "class Agent:\n");
     let found = |options: &[&str]| project.run(&[&["grep", "-l", "class Agent"], options].concat()).stdout;
-    let rank = project.run(&["rank", "class Agent"]).stdout;
-    assert!(rank.contains("[not entered: node_modules; `forage grep` searches them]"), "{rank}");
+    let mut all = String::new();
+    for arguments in [
+        &["rank", "class Agent"][..],
+        &["rank", "class Agent", "-g", "*.java"],
+        &["keyword", "where", "needle in", "--filter", "lexical"],
+        &["call", "search_index", r#"{"query": "class Agent"}"#],
+    ] {
+        all += &format!("{}\n{}\n", arguments.join(" "), project.run(arguments).shown());
+    }
+    insta::assert_snapshot!(all);
     assert_eq!(found(&[]), "node_modules/m/index.js\nsrc/agent.py\n");
-    let rank = project.run(&["rank", "class Agent", "-g", "*.java"]).stdout;
-    assert!(
-        rank.contains("ignored and hidden files are not in it; `forage grep -uu` searches them"),
-        "{rank}"
-    );
     assert_eq!(found(&["-uu"]), ".hidden.py\nnode_modules/m/index.js\nsrc/agent.py\n");
-    let keyword = project.run(&["keyword", "where", "needle in", "--filter", "lexical"]).stdout;
-    assert!(keyword.contains("\n`forage grep -uu` searches those."), "{keyword}");
-    let agents = project.run(&["call", "search_index", r#"{"query": "class Agent"}"#]).stdout;
-    assert!(agents.contains("node_modules; grep_search with include_ignored searches them]"), "{agents}");
 }

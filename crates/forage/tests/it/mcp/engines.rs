@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::wire::Pipes;
-use super::{call, initialize, request};
+use super::{call, initialize, request, shown};
 use crate::Project;
+use crate::support::stable;
 
 /// §5 of the requirements of `Search` as written, with the tool enabled. We use `binary`, or else
 /// `fallback_binary`. If neither is installed, the tool is not offered, and each interface reports which
@@ -31,38 +32,40 @@ fn the_documents_toml_selects_the_external_engines() {
         let listed = agent.ask(&request("2025-11-25", 1, "tools/list", json!({})));
         let listed = listed["result"]["tools"].as_array().unwrap().iter().any(|it| it["name"] == "Search");
         assert_eq!(offered, listed, "{block} {names:?}");
-        let called = agent.ask(&call("2025-11-25", 2, "Search", json!({"pattern": "needle"}))).to_string();
+        let called = shown(&agent.ask(&call("2025-11-25", 2, "Search", json!({"pattern": "needle"}))));
         agent.close();
+        let doctor = run(&["doctor"]).stdout;
         (
             offered,
             called,
             run(&["call", "Search", "--json", r#"{"pattern": "needle"}"#]),
-            run(&["doctor"]).stdout,
+            stable(doctor.lines().find(|line| line.starts_with("  `Search` ")).unwrap()),
         )
     };
     // With the document's settings the tool is not offered to agents, but a person's search uses ugrep.
     let (offered, called, run, _) = search(BLOCK, &["ugrep", "rg"]);
-    assert!(!offered && called.contains("turned off in the configuration"), "{called}");
+    assert!(!offered);
     assert_eq!(run.json()["engine"], "ugrep", "{run:?}");
+    let mut all = vec![called];
 
     let on = BLOCK.replace("false", "true");
     let (offered, called, run, doctor) = search(&on, &["ugrep", "rg"]);
-    assert!(offered && called.contains("needle") && doctor.contains("`Search` uses "), "{called} {doctor}");
+    assert!(offered, "{called}");
     assert_eq!(run.json()["engine"], "ugrep", "{run:?}");
+    all.extend([called, doctor]);
     let setting = &project.run(&["config", "--json"]).json()["tools.search.engine"];
     assert_eq!(setting["value"], "external");
     assert_ne!(setting["source"], "default");
 
     let (offered, called, run, _) = search(&on, &["rg"]);
-    assert!(offered && called.contains("`ugrep` was not found"), "{called}");
+    assert!(offered, "{called}");
     assert_eq!(run.json()["engine"], "rg", "{run:?}");
+    all.push(called);
 
     let (offered, called, run, doctor) = search(&on, &[]);
     assert!(!offered && run.status == 2 && run.json()["code"] == "no_engine", "{run:?}");
-    for said in [&called, &run.stderr, &doctor] {
-        assert!(said.contains("`ugrep` was not found") && said.contains("`rg` was not found"), "{said}");
-    }
-    assert!(doctor.contains("no configured engine can run"), "{doctor}");
+    all.extend([called, stable(&run.stderr), doctor]);
+    insta::assert_snapshot!(all.join("\n---\n"));
 
     // An explicitly named engine is used, whatever the program settings are.
     let (offered, _, run, _) = search(&format!("{on}engine = \"embedded\"\n"), &[]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::wire::{Http, Response};
-use super::{REVISIONS, call, initialize, project, request, text};
+use super::{README, REVISIONS, call, error, first_line, initialize, project, request, shown, text};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 
@@ -95,11 +95,12 @@ fn a_token_is_asked_for_where_one_is_set() {
 fn other_machines_need_a_token() {
     let project = project();
     let run = project.run(&["mcp", "--http", "0.0.0.0:0"]);
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("FORAGE_MCP_TOKEN"), "{}", run.stderr);
     let taken = Http::start(&project, &[]);
-    let run = project.run(&["mcp", "--http", &taken.address]);
-    assert!(run.status == 2 && run.stderr.contains("can't listen"), "{}", run.stderr);
+    let refused = project.run(&["mcp", "--http", &taken.address]);
+    assert_eq!((run.status, refused.status), (2, 2));
+    insta::assert_snapshot!(error(&run));
+    // The system words the rest.
+    assert_eq!(error(&refused).split("PORT").next(), Some("can't listen on 127.0.0.1:"));
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     assert!(text(&Http::start(&project, &[]).ask("2026-07-28", &read)).1);
     project.configure("[mcp]\nclient_roots = [\"~\"]\n");
     let answer = Http::start(&project, &[]).ask("2026-07-28", &read);
-    assert!(text(&answer).0.contains("the other root"), "{answer}");
+    assert_eq!(first_line(&answer), "     1\tthe other root");
     // A directory of secrets keeps its rules even if it is a root itself.
     let secrets = project.home.join(".aws");
     std::fs::create_dir_all(&secrets).unwrap();
@@ -166,7 +167,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     let uri = format!("file://{}", secrets.display());
     read["params"]["inputResponses"] = json!({ "roots": { "roots": [{ "uri": uri }] } });
     let answer = Http::start(&project, &[]).ask("2026-07-28", &read);
-    assert!(text(&answer).1 && text(&answer).0.contains("secret"), "{answer}");
+    insta::assert_snapshot!(shown(&answer));
 }
 
 /// Clients that send one byte and then wait occupy a place each. Others must still be served.
@@ -190,7 +191,7 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
     let stateless = Http::start(&project, &[]);
     for revision in &REVISIONS[..2] {
         let answer = stateless.post(revision, &initialize(revision, 1));
-        assert!(answer.status == 200 && !answer.head.contains("mcp-session-id"), "{answer:?}");
+        assert_eq!((answer.status, answer.header("mcp-session-id")), (200, None), "{answer:?}");
     }
     let bounded = Http::start(&project, &["--sessions", "3"]);
     let statuses: Vec<u16> =
@@ -220,7 +221,7 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
     // Requests that need no session are still served.
     let answer =
         bounded.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));
-    assert!(text(&answer).0.contains("# Example"));
+    assert_eq!(first_line(&answer), README);
 }
 
 #[cfg(unix)]

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::wire::Pipes;
-use super::{REVISIONS, call, initialize, is_stateless, project, text};
+use super::{README, REVISIONS, call, first_line, initialize, is_stateless, project, shown, text};
+use crate::support::stable;
 
 #[test]
 fn the_clients_roots_are_asked_for_and_bounded() {
@@ -13,12 +14,13 @@ fn the_clients_roots_are_asked_for_and_bounded() {
     std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("here.txt"), "outside\n").unwrap();
+    let mut all = String::new();
     for revision in REVISIONS {
-        for (root, expected) in [
-            (other.to_str().unwrap(), Ok("the other root")),
-            (outside.path().to_str().unwrap(), Err("mcp.client_roots")),
-            (project.home.to_str().unwrap(), Err("too broad")),
-            ("/nonexistent", Err("missing")),
+        for root in [
+            other.to_str().unwrap(),
+            outside.path().to_str().unwrap(),
+            project.home.to_str().unwrap(),
+            "/nonexistent",
         ] {
             let uri = format!("file://{root}");
             let mut pipes = Pipes::start(&project, &[]);
@@ -45,13 +47,10 @@ fn the_clients_roots_are_asked_for_and_bounded() {
                 pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
                 pipes.receive()
             };
-            let (text, is_error) = text(&answer);
-            match expected {
-                Ok(expected) => assert!(!is_error && text.contains(expected), "{revision} {root}: {text}"),
-                Err(expected) => assert!(is_error && text.contains(expected), "{revision} {root}: {text}"),
-            }
+            all += &format!("{revision} {}:\n{}\n\n", stable(root), shown(&answer));
         }
     }
+    insta::assert_snapshot!(all);
     // A client must not override the user's own choice.
     let root = project.root.to_str().unwrap();
     let mut pipes = Pipes::start(&project, &["--root", root]);
@@ -59,7 +58,7 @@ fn the_clients_roots_are_asked_for_and_bounded() {
     hello["params"]["capabilities"] = json!({ "roots": {} });
     pipes.handshake(hello);
     let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "README.md" })));
-    assert!(text(&answer).0.contains("# Example"));
+    assert_eq!(first_line(&answer), README);
 }
 
 #[test]
@@ -71,10 +70,13 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
     let environment = [("CLAUDE_PROJECT_DIR", other.to_str().unwrap())];
     let mut pipes = Pipes::start_with(&project, &[], &environment);
     let line = pipes.server.log_line("root:");
-    assert!(line.contains("CLAUDE_PROJECT_DIR") && line.contains("other"), "{line}");
+    assert_eq!(
+        stable(&line),
+        "forage: root: TMP/home/other (from CLAUDE_PROJECT_DIR, unless a client names others)"
+    );
     pipes.handshake(initialize("2025-11-25", 0));
     let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "here.txt" })));
-    assert!(text(&answer).0.contains("the other root"));
+    assert_eq!(shown(&answer), "     1\tthe other root\n\n[root: TMP/home/other]\n");
 }
 
 /// Clients start a plugin's server in the plugin's directory. This must never become the root.
@@ -99,22 +101,18 @@ fn plugin_is_never_the_root() {
     let answer = |environment: &[(&str, &str)]| {
         let mut pipes = Pipes::start_with(&project, &[], environment);
         pipes.handshake(initialize("2025-11-25", 0));
-        let answer = pipes.ask(&read());
-        let (text, is_error) = text(&answer);
-        (text.to_owned(), is_error)
+        shown(&pipes.ask(&read()))
     };
+    let expected = "     1\tthe other root\n\n[root: TMP/home/other]\n";
     for variable in ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT", "SOME_EXTENSION_PATH"] {
-        let (found, is_error) = answer(&[(variable, plugin), ("PWD", src)]);
-        assert!(!is_error && found.contains("the other root"), "{variable}: {found}");
-        assert!(found.contains(&format!("[root: {}]", other.display())), "{variable}: {found}");
+        assert_eq!(answer(&[(variable, plugin), ("PWD", src)]), expected, "{variable}");
     }
     for environment in [
         &[("PLUGIN_ROOT", plugin), ("CLAUDE_PROJECT_DIR", src)][..],
         &[("PLUGIN_ROOT", plugin), ("COPILOT_PROJECT_DIR", src), ("PWD", plugin)],
         &[("PLUGIN_ROOT", link), ("CLAUDE_PROJECT_DIR", plugin), ("PWD", src)],
     ] {
-        let (found, is_error) = answer(environment);
-        assert!(!is_error && found.contains("the other root"), "{environment:?}: {found}");
+        assert_eq!(answer(environment), expected, "{environment:?}");
     }
     for environment in [
         &[("PLUGIN_ROOT", plugin)][..],
@@ -123,18 +121,22 @@ fn plugin_is_never_the_root() {
         &[("PLUGIN_ROOT", plugin), ("PWD", link)],
         &[("PLUGIN_ROOT", plugin), ("PWD", "/nonexistent")],
     ] {
-        let (found, is_error) = answer(environment);
-        assert!(is_error && found.contains("doesn't know the project"), "{environment:?}: {found}");
+        assert_eq!(
+            answer(environment),
+            "error: Forage doesn't know the project: the client started this server in the directory of a plugin and \
+             named no project. Ask the user to start the client in the project's directory, or to give the server \
+             `--root DIR`",
+            "{environment:?}"
+        );
     }
     // Positive controls: outside of any plugin, in another plugin, and with a root that the user chose.
     for environment in [&[("PWD", src)][..], &[("PLUGIN_ROOT", src), ("PWD", src)]] {
-        let (found, _) = answer(environment);
-        assert!(!found.contains("the other root") && !found.contains("know the project"), "{found}");
+        assert_eq!(answer(environment), "error: `path`: here.txt does not exist", "{environment:?}");
     }
     let mut pipes = Pipes::start_with(&project, &["--root", "."], &[("PLUGIN_ROOT", plugin)]);
     pipes.handshake(initialize("2025-11-25", 0));
     let readme = call("2025-11-25", 1, "read_file", json!({ "path": "README.md" }));
-    assert!(text(&pipes.ask(&readme)).0.contains("# Example"));
+    assert_eq!(first_line(&pipes.ask(&readme)), README);
     // The client's own roots take effect.
     let mut pipes = Pipes::start_with(&project, &[], &[("PLUGIN_ROOT", plugin)]);
     let mut hello = initialize("2025-11-25", 0);
@@ -144,9 +146,7 @@ fn plugin_is_never_the_root() {
     let asked = pipes.receive();
     let result = json!({ "roots": [{ "uri": format!("file://{src}") }] });
     pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
-    let answer = pipes.receive();
-    let (found, is_error) = text(&answer);
-    assert!(!is_error && found.contains("the other root"), "{found}");
+    assert_eq!(shown(&pipes.receive()), expected);
 }
 
 /// If a root is deleted and created again, or replaced, it is another directory. The next call reads it,
@@ -170,14 +170,14 @@ fn a_replaced_root_works_in_the_next_call() {
         std::fs::create_dir_all(project.root.join(".git")).unwrap();
         std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
         let (text, is_error) = grep(3, "freshly");
-        assert!(!is_error && text.contains("new.txt"), "{log}: {text}");
+        assert_eq!((is_error, text.lines().nth(2)), (false, Some("new.txt:")), "{log}: {text}");
         // Now the first directory is back. The server must not use anything that it kept about the second
         // one.
         std::fs::remove_dir_all(&project.root).unwrap();
         std::fs::rename(project.home.join("moved"), &project.root).unwrap();
         assert!(grep(4, "freshly").0.starts_with("No matches"));
         let (text, is_error) = grep(5, "Example");
-        assert!(!is_error && text.contains("README.md"), "{log}: {text}");
+        assert_eq!((is_error, text.lines().nth(2)), (false, Some("README.md:")), "{log}: {text}");
     }
 }
 
@@ -202,8 +202,8 @@ fn a_worktree_that_was_added_again_works_in_the_next_call() {
         std::fs::write(worktree.join("hidden.txt"), "a needle\n").unwrap();
         std::fs::write(worktree.join("seen.txt"), "a needle\n").unwrap();
         let answer = pipes.ask(&call("2025-11-25", id, "grep_search", json!({ "pattern": "needle" })));
-        let (text, is_error) = text(&answer);
-        assert!(!is_error && text.contains("seen.txt") && !text.contains("hidden.txt:"), "{id}: {text}");
+        let found = text(&answer).0.split("\n\n[").next();
+        assert_eq!(found, Some("Found 1 match in 1 file:\n\nseen.txt:\n  1: a needle"), "{id}: {answer}");
         assert!(git(&["worktree", "remove", "--force", shown]) && git(&["worktree", "add", "-q", shown]));
     }
 }
@@ -219,6 +219,7 @@ fn a_clients_root_leads_to_its_project() {
     std::fs::write(root.join("src/a.rs"), "fn elsewhere_in_src() {}\n").unwrap();
     std::fs::create_dir_all(root.join("tests")).unwrap();
     std::fs::write(root.join("tests/b.rs"), "fn elsewhere_in_tests() {}\n").unwrap();
+    let mut all = String::new();
     for revision in ["2025-06-18", "2026-07-28"] {
         for directory in [root.join("src"), root.clone(), project.root.join("src")] {
             let mut pipes = Pipes::start(&project, &[]);
@@ -244,26 +245,22 @@ fn a_clients_root_leads_to_its_project() {
                 pipes.receive()
             };
             let is_here = directory.starts_with(&project.root);
-            let (pattern, found) = match is_here {
-                true => ("Example", "README.md"),
-                false => ("elsewhere_in_tests", "tests/b.rs"),
-            };
+            let pattern = if is_here { "Example" } else { "elsewhere_in_tests" };
             let answer = ask(1, "grep_search", json!({ "pattern": pattern }));
-            let (first, is_error) = text(&answer);
-            assert!(!is_error && first.contains(found), "{revision}, {}: {first}", directory.display());
-            let named = if is_here { &project.root } else { &root };
-            assert!(first.contains(&format!("[root: {}]", named.display())), "{first}");
+            let name = stable(directory.to_str().unwrap());
+            all += &format!("{revision} {name}:\n{}\n", shown(&answer));
             let answer = ask(2, "grep_search", json!({ "pattern": pattern }));
             assert!(!text(&answer).0.contains("[root:"), "{answer}");
             if directory == root.join("src") {
                 // Paths are relative to the client's directory, as in its own shell.
                 for path in ["a.rs", "src/a.rs", "../src/a.rs"] {
                     let answer = ask(3, "read_file", json!({ "path": path }));
-                    assert!(text(&answer).0.contains("elsewhere_in_src"), "{path}: {answer}");
+                    assert_eq!(first_line(&answer), "     1\tfn elsewhere_in_src() {}", "{path}: {answer}");
                 }
             }
         }
     }
+    insta::assert_snapshot!(all);
 }
 
 #[test]
@@ -277,14 +274,9 @@ fn missing_roots_answer_is_awaited_once() {
     let asked = pipes.receive();
     assert_eq!(asked["method"], "roots/list", "{asked}");
     let answer = pipes.receive();
-    let (first, is_error) = text(&answer);
-    assert!(
-        !is_error && first.contains("# Example") && first.contains("did not list them in time"),
-        "{first}"
-    );
     // The server asks nothing before this answer.
-    let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
-    assert!(!text(&answer).0.contains("did not list"), "{answer}");
+    let second = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
+    insta::assert_snapshot!([shown(&answer), shown(&second)].join("\n"));
     // The roots are not requested again until the client announces a change.
     pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
     // The server handles the notification concurrently with calls.
@@ -305,13 +297,8 @@ fn all_roots_are_one_question() {
     let mut pipes = Pipes::connect(&project, &["--root", first, "--root", second], "2025-11-25");
     let grep = json!({ "pattern": "fn main\\(" });
     let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", grep));
-    let main = format!("{second}/src/main.rs");
-    assert!(text(&answer).0.contains(&format!("root: {first}\nNo matches")), "{answer}");
-    assert!(text(&answer).0.contains(&format!("root: {second}\nFound")), "{answer}");
-    assert!(text(&answer).0.contains(&format!("\n{main}:\n")), "{answer}");
     let grep = json!({ "pattern": "fn main\\(", "path": second });
-    let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
-    assert!(text(&answer).0.contains(&main) && !text(&answer).0.contains("root: {first}"), "{answer}");
+    let of_second = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
 
     // This root of the client can't be searched.
     let mut pipes = Pipes::start(&project, &[]);
@@ -323,10 +310,8 @@ fn all_roots_are_one_question() {
     let uris = [format!("file://{first}"), "file:///gone".to_owned(), "vscode-remote://x/y".to_owned()];
     let roots: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
     pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": roots } }));
-    let answer = pipes.receive();
-    let (text, is_error) = text(&answer);
-    assert!(!is_error && text.contains("here.txt"), "{text}");
-    assert!(text.contains("/gone") && text.contains("vscode-remote://x/y"), "{text}");
+    let all = [answer, of_second, pipes.receive()];
+    insta::assert_snapshot!(all.each_ref().map(shown).join("\n---\n"));
 }
 
 #[test]
@@ -337,5 +322,5 @@ fn a_server_reads_dependencies_in_the_sandbox() {
     pipes.handshake(initialize(REVISIONS[0], 0));
     let read = json!({ "path": "dep:http/src/lib.rs", "symbol": "HeaderMap" });
     let answer = pipes.ask(&call(REVISIONS[0], 1, "read_file", read));
-    assert!(text(&answer).0.contains("pub struct HeaderMap;"), "{answer}");
+    assert_eq!(first_line(&answer), "     1\tpub struct HeaderMap;");
 }

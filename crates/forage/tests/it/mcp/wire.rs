@@ -156,6 +156,11 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// Returns the value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
     /// Returns the messages. A JSON body has one, and a stream has any number.
     pub(super) fn messages(&self) -> Vec<Value> {
         if !self.head.contains("text/event-stream") {

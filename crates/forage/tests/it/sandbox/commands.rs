@@ -320,6 +320,5 @@ fn sandboxed_worktree_has_its_repositorys_rules() {
     project.write(".git/info/exclude", "ignored.rs\n");
     std::fs::write(worktree.join("ignored.rs"), "needle\n").unwrap();
     let run = project.run(&["grep", "-l", "needle", "--root", path]);
-    assert_eq!((run.status, run.stdout.contains("src/a.rs")), (0, true), "{run:?}");
-    assert!(!run.stdout.contains("ignored.rs") && run.stderr.is_empty(), "{run:?}");
+    insta::assert_snapshot!(run.shown());
 }
