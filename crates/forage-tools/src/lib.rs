@@ -95,7 +95,7 @@ pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use head::{AnswerHead, FunnelStep};
 pub use indexes::{Indexes, Ranked};
-pub use journal::{AskedTool, CallHead, CallJournal, CallStatus, TraceParent};
+pub use journal::{AskedTool, CallHead, CallStatus, TraceParent};
 pub use models::{FoundModels, Models};
 pub use multi_root::{OtherRoot, RootScope};
 pub use names::{OTHER_SEARCH, Phrasing, Plain, ToolNames, WITHOUT_MODEL};
@@ -111,7 +111,7 @@ pub use settings::{
 };
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
-pub use telemetry::{CallObservers, Telemetry};
+pub use telemetry::{CallObservers, CallSink, EndedCall, TelemetryEvent};
 pub use text::clip;
 pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
