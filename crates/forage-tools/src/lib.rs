@@ -71,6 +71,7 @@ pub mod registry;
 mod revision;
 mod sanitize;
 pub mod schema;
+mod search_facts;
 mod settings;
 mod shown;
 mod shown_earlier;
@@ -105,6 +106,7 @@ pub use outlines::{OutlineCache, enclosing_definition};
 pub use place::ROOT;
 pub use revision::RevisionFiles;
 pub use sanitize::{sanitize, sanitize_line};
+pub use search_facts::{DecodedFiles, unfit_globs_note, walk_warnings};
 pub use settings::{
     AnswerForm, CallLimits, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode,
     FilterSettings, LookupSettings, OnModelFailure, SearchSettings,
@@ -112,7 +114,7 @@ pub use settings::{
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{CallObservers, CallSink, EndedCall, TelemetryEvent};
-pub use text::clip;
+pub use text::{clip, count};
 pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};
