@@ -16,8 +16,8 @@ use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
 use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, AskedTool, Call, CallObservers, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
-    Telemetry, Tool as _, ToolError, ToolNames, Workspace,
+    Answer, AskedTool, Call, CallObservers, CallSink, ErrorCode, FilterMode, FilterSettings, Limit,
+    RecordReceiver, TelemetryEvent, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ impl Toolbox {
     }
 
     /// Reports each call to `to`. Each event will name the package, e.g. `python`, as its `surface`.
-    pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
+    pub fn with_telemetry(mut self, to: Arc<dyn CallSink<TelemetryEvent>>, surface: &'static str) -> Self {
         self.workspace.observers = CallObservers::new(Some(to), surface);
         self
     }

@@ -17,8 +17,8 @@ use forage_bindings::{
     BindingError, MethodCalls, Pieces, Toolbox, ToolboxSettings, error_classes, methods, run,
 };
 use forage_lookup::{Creation, EmbeddedStore, Encoder as _, FastEmbedBm25, Point, PointId, PointStore as _};
-use forage_tools::{Answer, ErrorCode, Phrasing, Stop, Telemetry};
-use serde_json::{Map, Value, json};
+use forage_tools::{Answer, CallSink, ErrorCode, Phrasing, Stop, TelemetryEvent};
+use serde_json::{Value, json};
 
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
@@ -346,8 +346,8 @@ fn a_collection_is_asked_when_something_is_looked_up() {
 #[derive(Default)]
 struct Events(Mutex<Vec<Value>>);
 
-impl Telemetry for Events {
-    fn record(&self, event: Map<String, Value>) {
+impl CallSink<TelemetryEvent> for Events {
+    fn ended(&self, event: TelemetryEvent) {
         self.0.lock().unwrap().push(event.into());
     }
 }

@@ -8,7 +8,9 @@ use forage_base::Stop;
 use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, Call, CallProgress, ErrorCode, ToolNames, TraceParent, clip, telemetry};
+use forage_tools::{
+    Answer, Call, CallObservers, CallProgress, ErrorCode, ToolNames, TraceParent, clip, telemetry,
+};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, InputRequests,
@@ -59,8 +61,8 @@ impl McpServer {
         let caller = client::caller(&context);
         let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
         let watched = self.watch(tool, caller.as_deref(), profile);
-        let journaled =
-            self.shared.journal.as_ref().map(|to| (to, journal::begin_entry(tool, &request, &context)));
+        let journal = self.shared.observers.journal.as_ref();
+        let journaled = journal.map(|to| (to, journal::begin_entry(tool, &request, &context)));
         let is_entered = Arc::<AtomicBool>::default();
         let answer = self.called(request, context, &is_entered).await;
         let (outcome, bytes) = outcome(&answer);
@@ -70,7 +72,7 @@ impl McpServer {
             && outcome != "asked"
             && !is_entered.swap(true, Ordering::AcqRel)
         {
-            to.enter(journal::ended(head, &answer, &outcome));
+            to.ended(journal::ended(head, &answer, &outcome));
         }
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
@@ -266,8 +268,7 @@ impl CallWork {
         // shown code.
         workspace.shown_earlier = (!self.is_stateless).then(|| Arc::clone(&self.known.shown));
         workspace.gathered_uses = Some(Arc::clone(&self.known.gathered));
-        workspace.observers.journal = self.shared.journal.clone();
-        workspace.observers.client = self.profile.name();
+        workspace.observers = CallObservers { client: self.profile.name(), ..self.shared.observers.clone() };
         workspace.notices.extend(self.roots.left_out.take());
         if !self.shared.workspace.has_text_bytes() {
             workspace.limits.text_bytes = self.profile.text_bytes(self.tool);

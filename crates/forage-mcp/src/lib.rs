@@ -12,9 +12,9 @@
 //!
 //! ```no_run
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-//! use forage_mcp::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio};
+//! use forage_mcp::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
 //! use forage_tools::registry::TOOLS;
-//! use forage_tools::{Plain, Workspace};
+//! use forage_tools::{CallObservers, Plain, Workspace};
 //!
 //! struct Source(Roots);
 //!
@@ -36,9 +36,7 @@
 //!     tool_set: ToolSet::ByClient,
 //!     output: OutputForm::ByClient,
 //!     phrasing: &Plain,
-//!     metrics: ServerMetrics::new(),
-//!     observer: None,
-//!     journal: None,
+//!     observers: CallObservers::default(),
 //! })?;
 //! let shutdown = server.shutdown().clone();
 //! serve_stdio(server, &shutdown)?;
@@ -64,7 +62,7 @@ mod stdio;
 pub use caller::{Caller, CallerLimits};
 pub use http::{AccessToken, HttpError, HttpSettings, ReadyCheck, TokenDigest, serve as serve_http};
 pub use instructions::instructions;
-pub use metrics::{CallObserver, EndedCall, ServerMetrics};
+pub use metrics::ServerMetrics;
 pub use profiles::Profile;
 pub use server::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
 pub use stdio::serve as serve_stdio;

@@ -1,10 +1,11 @@
-//! Metrics for Prometheus, and a report of each call that has ended.
+//! Metrics for Prometheus, and the report of each request.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::{Duration, Instant};
 
+use forage_tools::{CallSink, EndedCall};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -14,30 +15,6 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use super::server::Shared;
-
-/// A call that has ended, without its arguments or its answer.
-#[derive(Clone, Copy, Debug)]
-pub struct EndedCall<'a> {
-    /// The built-in name of the tool, or `unknown` if the tool does not exist.
-    pub tool: &'a str,
-    /// The name of the token that came with the call; `None` if tokens have no names.
-    pub token: Option<&'a str>,
-    /// The client, by the name of its profile; `unknown` if it has none.
-    pub client: &'a str,
-    /// `answered`, the code of an error, `asked` if the client must answer a question first, `refused` by the
-    /// protocol, or `cancelled`.
-    pub outcome: &'a str,
-    /// Size of the answer's text in bytes.
-    pub bytes: usize,
-    /// Time from the request to its answer.
-    pub elapsed: Duration,
-}
-
-/// Receives a report of each call, on the thread that answered it.
-pub trait CallObserver: Send + Sync {
-    /// Called when a call has ended.
-    fn ended(&self, call: &EndedCall<'_>);
-}
 
 /// Label names and values.
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -84,8 +61,15 @@ impl ServerMetrics {
     pub(super) fn refuses(&self, reason: &str) {
         self.0.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
     }
+}
 
-    fn ended(&self, call: &EndedCall<'_>) {
+impl CallSink<EndedCall<'_>> for ServerMetrics {
+    fn begun(&self) {
+        self.0.running.inc();
+    }
+
+    fn ended(&self, call: EndedCall<'_>) {
+        self.0.running.dec();
         let tool = [("tool", call.tool.to_owned())];
         let token = ("token", call.token.unwrap_or_default().to_owned());
         self.0.seconds.get_or_create(&tool).observe(call.elapsed.as_secs_f64());
@@ -115,7 +99,7 @@ pub(super) struct WatchedCall<'a> {
 
 impl<'a> WatchedCall<'a> {
     pub(super) fn begin(shared: &'a Shared, tool: &'a str, token: Option<&'a str>, client: &'a str) -> Self {
-        shared.metrics.0.running.inc();
+        shared.observers.requests.iter().for_each(|sink| sink.begun());
         // This outcome remains if the call is dropped before its end.
         let (outcome, bytes, elapsed) = ("cancelled", 0, Duration::ZERO);
         let call = EndedCall { tool, token, client, outcome, bytes, elapsed };
@@ -130,8 +114,6 @@ impl<'a> WatchedCall<'a> {
 impl Drop for WatchedCall<'_> {
     fn drop(&mut self) {
         self.call.elapsed = self.began.elapsed();
-        self.shared.metrics.0.running.dec();
-        self.shared.metrics.ended(&self.call);
-        self.shared.observer.iter().for_each(|observer| observer.ended(&self.call));
+        self.shared.observers.requests.iter().for_each(|sink| sink.ended(self.call));
     }
 }

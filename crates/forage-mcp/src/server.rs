@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{CallJournal, Phrasing, ToolError, ToolNames, Workspace, clip, read_arguments, registry};
+use forage_tools::{
+    CallObservers, Phrasing, ToolError, ToolNames, Workspace, clip, read_arguments, registry,
+};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -28,7 +30,6 @@ use super::caller::Caller;
 use super::client::{self, ConnectionMemory, is_stateless};
 use super::instructions::instructions;
 use super::limits;
-use super::metrics::{CallObserver, ServerMetrics};
 use super::profiles::Profile;
 use forage_sandbox::Starter;
 
@@ -157,12 +158,8 @@ pub struct McpSettings {
     pub output: OutputForm,
     /// The wording of advice to agents about errors.
     pub phrasing: &'static dyn Phrasing,
-    /// The metrics in which calls are counted.
-    pub metrics: ServerMetrics,
-    /// Receives a report of each call.
-    pub observer: Option<Box<dyn CallObserver>>,
-    /// Stores the journal entries of calls.
-    pub journal: Option<Arc<dyn CallJournal>>,
+    /// The observers of requests and of the calls that they make.
+    pub observers: CallObservers,
 }
 
 /// The server of one connection. A clone shares everything except the memory of the connection.
@@ -178,9 +175,7 @@ pub(super) struct Shared {
     tool_set: ToolSet,
     pub(super) output: OutputForm,
     pub(super) phrasing: &'static dyn Phrasing,
-    pub(super) metrics: ServerMetrics,
-    pub(super) observer: Option<Box<dyn CallObserver>>,
-    pub(super) journal: Option<Arc<dyn CallJournal>>,
+    pub(super) observers: CallObservers,
     pub(super) admission: AdmissionControl,
     /// Cancelling this ends every call.
     pub(super) shutdown: CancellationToken,
@@ -216,9 +211,7 @@ impl McpServer {
             tools.push(ServedTool { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings {
-            left_out, workspace, tool_set, output, phrasing, metrics, observer, journal, ..
-        } = settings;
+        let McpSettings { left_out, workspace, tool_set, output, phrasing, observers, .. } = settings;
         let admission = AdmissionControl::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
@@ -229,9 +222,7 @@ impl McpServer {
                 tool_set,
                 output,
                 phrasing,
-                metrics,
-                observer,
-                journal,
+                observers,
                 admission,
                 shutdown,
             }),

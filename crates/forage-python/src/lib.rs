@@ -15,11 +15,11 @@ use forage_base::Stop;
 use forage_bindings::{
     BindingError, MethodCalls, Toolbox, ToolboxSettings, end_all, error_classes, guarded, methods, run,
 };
-use forage_tools::{Answer, Telemetry};
+use forage_tools::{Answer, CallSink, TelemetryEvent};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::each::PyPieces;
 
@@ -82,8 +82,8 @@ impl RawAsked {
 /// Passes telemetry events to a Python function.
 struct PyTelemetry(Py<PyAny>);
 
-impl Telemetry for PyTelemetry {
-    fn record(&self, event: Map<String, Value>) {
+impl CallSink<TelemetryEvent> for PyTelemetry {
+    fn ended(&self, event: TelemetryEvent) {
         calls::watch(Some(&self.0), &Value::Object(event));
     }
 }

@@ -14,7 +14,8 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::output_redactor::OutputRedactor;
 use crate::place::PathTarget;
-use crate::text::{absolute, quoted};
+use crate::search_facts::unfit_globs_note;
+use crate::text::absolute;
 
 /// A file name as the caller remembers it, e.g. a part of the name, the end of a path, or words of a path.
 pub(crate) struct FileName {
@@ -245,10 +246,7 @@ pub(crate) fn unfit_globs(
     }
     let options = call.workspace.known_to_index(root, options);
     let unfit = globs_without_files((root, start), &options, &each, &call.stop);
-    let list: Vec<String> = unfit.into_iter().map(quoted).collect();
-    (!list.is_empty()).then(|| {
-        format!("no searched file matches {} in {}", list.join(", "), call.workspace.names.fill(template))
-    })
+    unfit_globs_note(&unfit, &call.workspace.names.fill(template))
 }
 
 /// Finds the globs that match no file of a walk with these options. Returns an empty list if we can't

@@ -19,12 +19,6 @@ use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 use crate::tool::{AnyTool, Egress};
 
-/// Stores the summaries of calls. An implementation must not fail a call or delay it noticeably.
-pub trait CallJournal: Send + Sync {
-    /// Adds a completed call.
-    fn enter(&self, call: CallHead);
-}
-
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -71,6 +71,7 @@ pub mod registry;
 mod revision;
 mod sanitize;
 pub mod schema;
+mod search_facts;
 mod settings;
 mod shown;
 mod shown_earlier;
@@ -95,7 +96,7 @@ pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use head::{AnswerHead, FunnelStep};
 pub use indexes::{Indexes, Ranked};
-pub use journal::{AskedTool, CallHead, CallJournal, CallStatus, TraceParent};
+pub use journal::{AskedTool, CallHead, CallStatus, TraceParent};
 pub use models::{FoundModels, Models};
 pub use multi_root::{OtherRoot, RootScope};
 pub use names::{OTHER_SEARCH, Phrasing, Plain, ToolNames, WITHOUT_MODEL};
@@ -105,14 +106,15 @@ pub use outlines::{OutlineCache, enclosing_definition};
 pub use place::ROOT;
 pub use revision::RevisionFiles;
 pub use sanitize::{sanitize, sanitize_line};
+pub use search_facts::{DecodedFiles, unfit_globs_note, walk_warnings};
 pub use settings::{
     AnswerForm, CallLimits, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode,
     FilterSettings, LookupSettings, OnModelFailure, SearchSettings,
 };
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
-pub use telemetry::{CallObservers, Telemetry};
-pub use text::clip;
+pub use telemetry::{CallObservers, CallSink, EndedCall, TelemetryEvent};
+pub use text::{clip, count};
 pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};

@@ -18,6 +18,7 @@ use crate::names::ToolNames;
 use crate::noise::noise_of;
 use crate::output_redactor::OutputRedactor;
 use crate::records::records;
+use crate::search_facts::walk_warnings;
 use crate::shown::Rendered;
 use crate::text::clip;
 
@@ -122,13 +123,9 @@ impl<R> ToolOutcome<R> {
     pub(crate) fn add_report(&mut self, report: &WalkReport) {
         self.skipped.merge(&report.skipped);
         self.noise_directories.extend(noise_of(&report.pruned).cloned());
-        self.warnings.extend(report.warnings.iter().chain(&report.unreadable).cloned());
-        if report.more_warnings > 0 {
-            self.warnings.push(format!("{} more warnings of this kind", report.more_warnings));
-        }
+        self.warnings.extend(walk_warnings(report));
+        self.warnings.extend_from_slice(&report.unreadable);
         if report.too_many_entries {
-            self.warnings
-                .push("the tree has more entries than one search visits; search a subdirectory".to_owned());
             self.truncated_by.get_or_insert(Limit::Entries);
         }
         if let Some(stopped) = report.stopped {

@@ -22,7 +22,6 @@ use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
 use crate::settings::FilterMode;
-use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
 use crate::tool::{RecordReceiver, Tool, ToolSpec};
@@ -93,10 +92,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         // To check that the tool accepts the request, make a call that is cancelled before it does anything.
         let mut call = Call { stop: Stop::never(), noted: Arc::default(), ..call.clone() };
         call.stop.cancel();
-        let workspace = call.workspace_mut();
-        // No observer may see this call.
-        workspace.observers = CallObservers::default();
-        workspace.filter.mode = FilterMode::Lexical;
+        call.workspace_mut().filter.mode = FilterMode::Lexical;
         let refused = matches!(
             self.call_as_written(&call, corrected.clone()),
             Err(ToolError::Request(_)

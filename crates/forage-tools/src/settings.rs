@@ -12,7 +12,6 @@ use serde::Deserialize;
 use crate::answer_cache::AnswerCache;
 use crate::limits;
 use crate::models::Models;
-use crate::telemetry::Telemetry;
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug)]
@@ -241,9 +240,6 @@ pub struct LookupSettings {
     /// Whether a program should get payloads as stored: we neither cut texts nor escape characters that hide
     /// text.
     pub as_stored: bool,
-    /// Receives a separate event for each lookup. Note that a lookup made by
-    /// [`telemetry::call`](crate::telemetry::call) is reported in the event of that call instead.
-    pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 impl LookupSettings {
@@ -273,7 +269,7 @@ impl LookupSettings {
         if !retriever.fields.contains(&text_field) {
             retriever.fields.push(text_field.clone());
         }
-        Self { retriever: Ok(Arc::new(retriever)), limit, text_field, as_stored: false, telemetry: None }
+        Self { retriever: Ok(Arc::new(retriever)), limit, text_field, as_stored: false }
     }
 }
 
@@ -284,7 +280,6 @@ impl Default for LookupSettings {
             limit: limits::LOOKUP_HITS,
             text_field: Self::TEXT_FIELD.to_owned(),
             as_stored: false,
-            telemetry: None,
         }
     }
 }

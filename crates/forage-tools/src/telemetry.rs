@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::journal::{self, AskedTool};
 use crate::outcome::{Answer, Limit};
 use crate::tool::AnyTool;
-pub use target::{CallCounts, CallObservers, Telemetry, add_usage, model_report};
+pub use target::{CallCounts, CallObservers, CallSink, EndedCall, TelemetryEvent, add_usage, model_report};
 use target::{CallTelemetry, milliseconds};
 
 /// Makes a call and reports it under the tool's advertised name.
@@ -40,20 +40,13 @@ pub fn watched(
 ) -> Result<Answer, ToolError> {
     let to = &call.workspace.observers;
     let journal = to.journal.as_ref().zip(asked.arguments);
-    if to.telemetry.is_none() && journal.is_none() {
+    if to.telemetry.is_empty() && journal.is_none() {
         return run(call);
     }
     let (began, at) = (SystemTime::now(), Instant::now());
     let noted = Arc::<CallTelemetry>::default();
-    let result = match to.telemetry.is_some() || asked.asks_models {
-        true => {
-            let mut inner = call.clone();
-            inner.noted = Arc::clone(&noted);
-            if to.telemetry.is_some() {
-                inner.workspace_mut().lookup.telemetry = Some(Arc::clone(&noted) as _);
-            }
-            run(&inner)
-        }
+    let result = match !to.telemetry.is_empty() || asked.asks_models {
+        true => run(&Call { noted: Arc::clone(&noted), ..call.clone() }),
         // Don't clone the call if no one needs its notes: this would take longer than everything else
         // here.
         false => run(call),
@@ -71,7 +64,7 @@ pub fn watched(
     let is_entered =
         || call.is_entered.as_ref().is_some_and(|is_entered| is_entered.swap(true, Ordering::AcqRel));
     if let Some((journal, arguments)) = journal.filter(|_| !is_entered()) {
-        journal.enter(journal::head(asked.id, arguments, call, result.as_ref(), (began, elapsed), models));
+        journal.ended(journal::head(asked.id, arguments, call, result.as_ref(), (began, elapsed), models));
     }
     result
 }
@@ -80,13 +73,13 @@ pub fn watched(
 pub fn printed(tool: &str, call: &Call, began: Instant, (found, partial): (bool, bool)) {
     let timed_out = partial && !call.stop.is_cancelled();
     let outcome = vec![("status", json!(status(found, partial))), ("timed_out", json!(timed_out))];
-    record(tool, &call.workspace.observers, outcome, began.elapsed(), &[], Map::new());
+    record(tool, &call.workspace.observers, outcome, began.elapsed(), &[], TelemetryEvent::new());
 }
 
 /// Records an event for a caller of models that is not a tool, for example an agent. You can create `models`
 /// with [`model_report`].
 pub fn asked(name: &str, to: &CallObservers, status: &str, latency: Duration, models: &[Value]) {
-    record(name, to, vec![("status", json!(status))], latency, models, Map::new());
+    record(name, to, vec![("status", json!(status))], latency, models, TelemetryEvent::new());
 }
 
 fn record(
@@ -95,9 +88,11 @@ fn record(
     outcome: Vec<(&str, Value)>,
     latency: Duration,
     models: &[Value],
-    lookup: Map<String, Value>,
+    lookup: TelemetryEvent,
 ) {
-    let Some(telemetry) = &to.telemetry else { return };
+    if to.telemetry.is_empty() {
+        return;
+    }
     let costs: Vec<f64> = models.iter().filter_map(|model| model["cost_usd"].as_f64()).collect();
     let mut fields = vec![("tool", json!(tool)), ("surface", json!(to.surface))];
     fields.extend(to.client.map(|client| ("client", json!(client))));
@@ -109,8 +104,7 @@ fn record(
     if !models.is_empty() {
         fields.push(("models", json!(models)));
     }
-    telemetry
-        .record(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(lookup).collect());
+    to.record(&fields.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(lookup).collect());
 }
 
 fn status(found: bool, partial: bool) -> &'static str {

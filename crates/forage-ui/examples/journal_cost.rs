@@ -16,20 +16,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::{Call, Workspace, registry, telemetry};
-use forage_ui::{CallRecord, CallSink, RecentCalls};
+use forage_tools::{Call, CallSink, Workspace, registry, telemetry};
+use forage_ui::{CallRecord, RecentCalls};
 use serde_json::{Value, json};
 
 /// Receives calls like a journal file: a thread collects them every two milliseconds and serializes them.
 #[derive(Clone, Default)]
 struct Handed(Arc<Mutex<Vec<Arc<CallRecord>>>>);
 
-impl CallSink for Handed {
-    fn take(&self, call: Arc<CallRecord>) {
+impl CallSink<Arc<CallRecord>> for Handed {
+    fn ended(&self, call: Arc<CallRecord>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(call);
     }
-
-    fn finish(&self) {}
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

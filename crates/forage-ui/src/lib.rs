@@ -34,7 +34,7 @@ use self::call_history::CallHistory;
 
 pub use self::files::JournalPart;
 pub use self::look::PageHost;
-pub use self::recent_calls::{CallSink, RecentCalls};
+pub use self::recent_calls::{JournalSink, RecentCalls};
 pub use self::record::{CallRecord, ProcessRecord};
 pub use self::server::PageError;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use forage_tools::{CallHead, CallJournal};
+use forage_tools::{CallHead, CallSink};
 
 use super::limits::RECENT_CALLS;
 use super::record::{CallRecord, ProcessRecord};
@@ -15,17 +15,11 @@ pub struct RecentCalls {
     process: ProcessRecord,
     ring: Mutex<Ring>,
     changed: Condvar,
-    file: Option<Box<dyn CallSink>>,
+    file: Option<Box<JournalSink>>,
 }
 
-/// A persistent journal of calls. Note that [`CallSink::take`] must not block.
-pub trait CallSink: Send + Sync {
-    /// Takes a call.
-    fn take(&self, call: Arc<CallRecord>);
-
-    /// Waits a short time until all calls taken so far are persistent. No calls may follow.
-    fn finish(&self);
-}
+/// A persistent journal of calls.
+pub type JournalSink = dyn CallSink<Arc<CallRecord>>;
 
 #[derive(Default)]
 struct Ring {
@@ -37,7 +31,7 @@ struct Ring {
 
 impl RecentCalls {
     /// Creates the store for the calls of this process.
-    pub fn new(surface: &str, version: &str, file: Option<Box<dyn CallSink>>) -> Self {
+    pub fn new(surface: &str, version: &str, file: Option<Box<JournalSink>>) -> Self {
         let process = ProcessRecord::own(surface, version);
         Self { process, ring: Mutex::default(), changed: Condvar::new(), file }
     }
@@ -82,8 +76,8 @@ impl RecentCalls {
     }
 }
 
-impl CallJournal for RecentCalls {
-    fn enter(&self, head: CallHead) {
+impl CallSink<CallHead> for RecentCalls {
+    fn ended(&self, head: CallHead) {
         let call = {
             // The sequence numbers must have the order of the ring, so we assign them under the same lock.
             let mut ring = self.ring();
@@ -97,7 +91,7 @@ impl CallJournal for RecentCalls {
         };
         self.changed.notify_all();
         if let Some(file) = &self.file {
-            file.take(call);
+            file.ended(call);
         }
     }
 }

@@ -18,12 +18,12 @@ use clap::Parser as _;
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest};
 use forage_mcp::{
-    CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet,
-    serve_http, serve_stdio,
+    CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_http,
+    serve_stdio,
 };
 use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Call, ToolError, ToolSpec, Workspace};
+use forage_tools::{Answer, Call, CallObservers, ToolError, ToolSpec, Workspace};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData,
@@ -67,9 +67,7 @@ fn main() -> anyhow::Result<()> {
             tool_set: ToolSet::All,
             output: OutputForm::Text,
             phrasing: &forage_tools::Plain,
-            metrics: ServerMetrics::new(),
-            observer: None,
-            journal: None,
+            observers: CallObservers::default(),
         })
         .map_err(anyhow::Error::msg)
     };

@@ -2,36 +2,24 @@
 //! contains no query and no path.
 
 use std::io::{self, Write as _};
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use forage_tools::{CallObservers, Telemetry, sanitize};
-use serde_json::{Map, Value};
+use forage_tools::{CallSink, TelemetryEvent, sanitize};
+use serde_json::Value;
 
 use crate::telemetry::timestamp;
 
-/// An observer that writes a line for each event and forwards the event to the next observer.
-struct CallLog {
-    next: Option<Arc<dyn Telemetry>>,
-}
+/// Writes a line for each call.
+pub(crate) struct CallLog;
 
-impl Telemetry for CallLog {
-    fn record(&self, event: Map<String, Value>) {
+impl CallSink<TelemetryEvent> for CallLog {
+    fn ended(&self, event: TelemetryEvent) {
         let _ = writeln!(io::stderr(), "{}", sanitize(&line(&timestamp(SystemTime::now()), &event)));
-        if let Some(next) = &self.next {
-            next.record(event);
-        }
     }
 }
 
-/// Adds an observer that writes a line for each call.
-pub(crate) fn logged(mut observers: CallObservers) -> CallObservers {
-    observers.telemetry = Some(Arc::new(CallLog { next: observers.telemetry }));
-    observers
-}
-
 /// Formats an event in logfmt, i.e. as `name=value` for each field.
-fn line(time: &str, event: &Map<String, Value>) -> String {
+fn line(time: &str, event: &TelemetryEvent) -> String {
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {
             format!(" {name}={text}")

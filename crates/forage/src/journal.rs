@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use forage_fs::PrivatePlace;
-use forage_tools::CallJournal;
-use forage_ui::{CallRecord, CallSink, ProcessRecord, RecentCalls, otlp};
+use forage_tools::{CallHead, CallSink};
+use forage_ui::{CallRecord, ProcessRecord, RecentCalls, otlp};
 use serde_json::json;
 
 use crate::cli::version;
@@ -46,7 +46,7 @@ impl LiveCalls {
     }
 
     /// Returns the journal to set in the observers of a context.
-    pub(crate) fn journal(&self) -> Arc<dyn CallJournal> {
+    pub(crate) fn journal(&self) -> Arc<dyn CallSink<CallHead>> {
         Arc::clone(&self.kept) as _
     }
 }
@@ -116,8 +116,8 @@ fn next(calls: &Receiver<Arc<CallRecord>>) -> Option<Arc<CallRecord>> {
     calls.recv().ok()
 }
 
-impl CallSink for JournalFile {
-    fn take(&self, call: Arc<CallRecord>) {
+impl CallSink<Arc<CallRecord>> for JournalFile {
+    fn ended(&self, call: Arc<CallRecord>) {
         let sent = self.writer().as_ref().map(|writer| writer.calls.try_send(call));
         if let Some(Err(TrySendError::Full(_))) = sent {
             self.file.lose(&format_args!("{JOURNAL_WAITING} calls are waiting for it"));

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use forage_sandbox::UnsandboxedWorker;
-use forage_tools::Telemetry;
 use forage_tools::journal::since_1970;
-use serde_json::{Map, Value, json};
+use forage_tools::{CallSink, TelemetryEvent};
+use serde_json::{Value, json};
 
 use crate::rotated_file::RotatedFile;
 
@@ -31,9 +31,9 @@ impl TelemetryFile {
     }
 }
 
-impl Telemetry for TelemetryFile {
-    fn record(&self, event: Map<String, Value>) {
-        let mut line = Map::new();
+impl CallSink<TelemetryEvent> for TelemetryFile {
+    fn ended(&self, event: TelemetryEvent) {
+        let mut line = TelemetryEvent::new();
         line.insert("ts".to_owned(), json!(timestamp(SystemTime::now())));
         line.extend(event);
         self.0.ask(format!("{}\n", Value::Object(line)));

@@ -6,13 +6,43 @@ use std::time::{Duration, Instant};
 use forage_llm::{ChatAnswer, ChatError, ChatModel};
 use serde_json::{Map, Value, json};
 
-use crate::journal::CallJournal;
+use crate::journal::CallHead;
 
-/// Receives events. Reporting a call must not fail it, so events that can't be written are lost.
-pub trait Telemetry: Send + Sync {
-    /// Records one event. Names may contain dots. Values must be numbers, booleans, names of tools and
-    /// models, or one of a few fixed words.
-    fn record(&self, event: Map<String, Value>);
+/// Receives the calls that have ended, as `E`: a [`TelemetryEvent`], an [`EndedCall`] or a [`CallHead`]. The
+/// type limits what a sink can see: only a [`CallHead`] has texts of the user. Reporting a call must not fail
+/// or delay it, so reports that can't be written are lost.
+pub trait CallSink<E>: Send + Sync {
+    /// Called when a call begins.
+    fn begun(&self) {}
+
+    /// Called when a call has ended.
+    fn ended(&self, call: E);
+
+    /// Waits a short time until all reports so far are persistent. No calls may follow.
+    fn finish(&self) {}
+}
+
+/// The fields of an ended call for telemetry. Names may contain dots. Values are numbers, booleans, names of
+/// tools and models, or one of a few fixed words.
+pub type TelemetryEvent = Map<String, Value>;
+
+/// A request to a server that has ended, without its arguments or its answer. Its tool may still run if the
+/// client cancelled it.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedCall<'a> {
+    /// The built-in name of the tool, or `unknown` if the tool does not exist.
+    pub tool: &'a str,
+    /// The name of the token that came with the call; `None` if tokens have no names.
+    pub token: Option<&'a str>,
+    /// The client, by the name of its profile; `unknown` if it has none.
+    pub client: &'a str,
+    /// `answered`, the code of an error, `asked` if the client must answer a question first, `refused` by the
+    /// protocol, or `cancelled`.
+    pub outcome: &'a str,
+    /// Size of the answer's text in bytes.
+    pub bytes: usize,
+    /// Time from the request to its answer.
+    pub elapsed: Duration,
 }
 
 /// Decides whether a completed call should be reported.
@@ -21,10 +51,12 @@ pub type CallCounts = Arc<dyn Fn() -> bool + Send + Sync>;
 /// The observers of calls, and the source of the calls.
 #[derive(Clone, Default)]
 pub struct CallObservers {
-    /// Receives an event for each call made by [`super::call`] or [`super::watched`].
-    pub telemetry: Option<Arc<dyn Telemetry>>,
+    /// Receive an event for each call made by [`super::call`] or [`super::watched`].
+    pub telemetry: Vec<Arc<dyn CallSink<TelemetryEvent>>>,
     /// Receives the summary of each such call.
-    pub journal: Option<Arc<dyn CallJournal>>,
+    pub journal: Option<Arc<dyn CallSink<CallHead>>>,
+    /// Receive each request to a server, also one that reaches no tool.
+    pub requests: Vec<Arc<dyn for<'a> CallSink<EndedCall<'a>>>>,
     /// The source of the calls: `command`, `call`, `mcp`, `ask`, or a program's own name.
     pub surface: &'static str,
     /// The client, but only if it is a known one. A client can report any name.
@@ -33,10 +65,10 @@ pub struct CallObservers {
 
 /// The models that one call has used, and the event of its lookup.
 #[derive(Default)]
-pub(crate) struct CallTelemetry(Mutex<(Vec<Value>, Map<String, Value>)>);
+pub(crate) struct CallTelemetry(Mutex<(Vec<Value>, TelemetryEvent)>);
 
 impl CallTelemetry {
-    pub(super) fn lock(&self) -> MutexGuard<'_, (Vec<Value>, Map<String, Value>)> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, (Vec<Value>, TelemetryEvent)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,11 +99,10 @@ impl CallTelemetry {
     pub(crate) fn kept(&self, model: &dyn ChatModel) {
         self.lock().0.push(model_report(&model.name(), "from_cache", 0, Duration::ZERO));
     }
-}
 
-impl Telemetry for CallTelemetry {
-    fn record(&self, event: Map<String, Value>) {
-        self.lock().1.extend(event);
+    /// Adds the fields of the call's lookup.
+    pub(crate) fn lookup(&self, fields: TelemetryEvent) {
+        self.lock().1.extend(fields);
     }
 }
 
@@ -101,8 +132,13 @@ pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: 
 
 impl CallObservers {
     /// Creates the observers of calls from this surface.
-    pub fn new(telemetry: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
-        Self { telemetry, surface, ..Self::default() }
+    pub fn new(telemetry: Option<Arc<dyn CallSink<TelemetryEvent>>>, surface: &'static str) -> Self {
+        Self { telemetry: telemetry.into_iter().collect(), surface, ..Self::default() }
+    }
+
+    /// Reports an event to telemetry.
+    pub fn record(&self, event: &TelemetryEvent) {
+        self.telemetry.iter().for_each(|sink| sink.ended(event.clone()));
     }
 }
 

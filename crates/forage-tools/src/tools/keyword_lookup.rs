@@ -118,9 +118,7 @@ impl Tool for KeywordLookup {
         }
         let settings = &call.workspace.lookup;
         let retriever = settings.retriever.as_ref().map_err(|problem| {
-            if let Some(telemetry) = &settings.telemetry {
-                telemetry.record(fallback(call.workspace.names.called(Self::NAME), limit));
-            }
+            call.noted.lookup(fallback(call.workspace.names.called(Self::NAME), limit));
             ToolError::Collection { message: problem.clone(), hint: None }
         })?;
         let named = [("repo", &request.repo), ("path", &request.path), ("language", &request.language)];
@@ -135,10 +133,8 @@ impl Tool for KeywordLookup {
         let began = Instant::now();
         let stop = call.stop.within(call.limits.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
-        if let Some(telemetry) = &settings.telemetry {
-            let tool = call.workspace.names.called(Self::NAME);
-            telemetry.record(event::event(tool, retriever, limit, &looked_up, began));
-        }
+        let tool = call.workspace.names.called(Self::NAME);
+        call.noted.lookup(event::event(tool, retriever, limit, &looked_up, began));
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_lookup::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection { message: error.to_string(), hint: error.hint() },

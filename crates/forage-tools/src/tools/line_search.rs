@@ -4,7 +4,6 @@
 mod best;
 mod engine;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +35,7 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::revision::{Revision, RevisionTexts};
+use crate::search_facts::DecodedFiles;
 use crate::settings::EngineSetting;
 use crate::text::{count, quoted};
 use crate::tool::Tool;
@@ -152,25 +152,15 @@ pub(super) struct LinesFound {
     is_in_file: bool,
     pub(super) end: SearchEnd,
     pub(super) hidden: RedactionReport,
-    /// Files whose encoding was detected, except UTF-8: the first file and their number, by encoding.
-    detected: BTreeMap<&'static str, (String, u64)>,
-    /// The first notebook with matches that we had to search in its stored form, and the number of such
-    /// notebooks.
-    stored_notebooks: (String, u64),
+    decoded: DecodedFiles,
 }
 
 impl LinesFound {
     /// Counts the lines of a file up to `last`. They may be a further part of the last file.
     fn add(&mut self, file: &FoundFile, last: u64, encoding: Option<&'static str>, is_stored_notebook: bool) {
         let goes_on = self.last.as_ref().is_some_and(|last| last.path == file.place);
-        if let Some(encoding) = encoding.filter(|_| !goes_on) {
-            self.detected.entry(encoding).or_insert_with(|| (file.path.clone(), 0)).1 += 1;
-        }
-        if is_stored_notebook && !goes_on {
-            if self.stored_notebooks.1 == 0 {
-                self.stored_notebooks.0.clone_from(&file.path);
-            }
-            self.stored_notebooks.1 += 1;
+        if !goes_on {
+            self.decoded.add(&file.path, encoding, is_stored_notebook);
         }
         self.lines += file.events.len() as u64;
         self.matches += file.matches;
@@ -553,21 +543,11 @@ impl<'a> LineSearch<'a> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
         outcome.hidden = found.hidden;
         outcome.warnings = [self.asked.warnings.clone(), found.end.notes].concat();
-        outcome.warnings.extend(found.detected.iter().map(|(encoding, (first, files))| match files {
-            1 => format!("{first} is not UTF-8 and was searched as {encoding}"),
-            _ => format!("{files} files, such as {first}, are not UTF-8 and were searched as {encoding}"),
-        }));
+        outcome.warnings.extend(found.decoded.notes(""));
         outcome.warnings.extend(self.unfit_globs());
         if found.matches == 0 {
             outcome.warnings.extend(self.other_languages());
         }
-        let (first, notebooks) = &found.stored_notebooks;
-        let reason = "a line contains several lines of a cell, or it can't be parsed";
-        outcome.warnings.extend(match notebooks {
-            0 => None,
-            1 => Some(format!("{first} was searched as JSON: {reason}")),
-            _ => Some(format!("{notebooks} notebooks, such as {first}, were searched as JSON: {reason}")),
-        });
         outcome.add_report(&found.end.walk);
         if found.limit.is_some() {
             outcome.truncated_by = found.limit;

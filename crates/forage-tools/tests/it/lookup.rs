@@ -9,8 +9,8 @@ use forage_lookup::{
     VectorFacts,
 };
 use forage_tools::registry::{ToolSelection, advertised, find};
-use forage_tools::{Telemetry, Workspace, limits};
-use serde_json::{Map, Value, json};
+use forage_tools::{CallObservers, CallSink, TelemetryEvent, Workspace, limits};
+use serde_json::{Value, json};
 
 use crate::memory::{Memory, NoEncoder};
 use crate::support::{Tree, answer, line_with, refusal, transcript};
@@ -18,10 +18,10 @@ use crate::support::{Tree, answer, line_with, refusal, transcript};
 const QUERY: &str = "ORA-00942 Zyxomma";
 
 #[derive(Default)]
-struct Events(Mutex<Vec<Map<String, Value>>>);
+struct Events(Mutex<Vec<TelemetryEvent>>);
 
-impl Telemetry for Events {
-    fn record(&self, event: Map<String, Value>) {
+impl CallSink<TelemetryEvent> for Events {
+    fn ended(&self, event: TelemetryEvent) {
         self.0.lock().unwrap().push(event);
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     let (tree, events) = (Tree::new(), Arc::new(Events::default()));
     let mut workspace = tree.workspace();
     workspace.lookup.retriever = Ok(Arc::new(retriever(&store)));
-    workspace.lookup.telemetry = Some(Arc::clone(&events) as _);
+    workspace.observers = CallObservers::new(Some(Arc::clone(&events) as _), "test");
     Fixture { store, events, workspace, _tree: tree }
 }
 

@@ -10,7 +10,7 @@ use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
-use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace};
+use forage_tools::{Answer, EngineSetting, FilterMode, Program, ToolError, Workspace, telemetry};
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ pub(crate) fn workspace_of(trees: &[&Tree]) -> Workspace {
 }
 
 pub(crate) fn call(workspace: &Workspace, tool: &str, request: Value) -> Result<Answer, ToolError> {
-    find(tool)?.call(&workspace.start_call(), request)
+    telemetry::call(find(tool)?, &workspace.start_call(), request)
 }
 
 pub(crate) fn answer(workspace: &Workspace, tool: &str, request: Value) -> Answer {

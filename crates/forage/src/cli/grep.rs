@@ -4,7 +4,6 @@ mod arguments;
 mod printer;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,8 +21,9 @@ use forage_search::{
 };
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
-    Call, ChangedFiles, DEPENDENCY, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
-    globs_without_files, hidden_matches, limits, other_readings, telemetry,
+    Call, ChangedFiles, DEPENDENCY, DecodedFiles, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
+    count, globs_without_files, hidden_matches, limits, other_readings, telemetry, unfit_globs_note,
+    walk_warnings,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -207,14 +207,12 @@ struct LineSearch<'a> {
     has_match: bool,
     /// True if any file could not be read.
     has_failed: bool,
-    /// Number of files per detected encoding.
-    detected: BTreeMap<&'static str, u64>,
-    /// Number of notebooks that were searched in their stored form.
-    stored_notebooks: u64,
+    decoded: DecodedFiles,
     /// The changed files of each root, if only these are searched.
     changed: Vec<(Arc<Root>, ChangedFiles)>,
-    /// The paths that have been searched, for the notes at the end.
-    reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
+    /// The paths that have been searched, for the notes at the end. A path of another revision has no options
+    /// for a walk of the tree.
+    reports: Vec<(Arc<Root>, RelPath, Option<WalkOptions>, WalkReport)>,
 }
 
 impl<'a> LineSearch<'a> {
@@ -238,8 +236,7 @@ impl<'a> LineSearch<'a> {
             output,
             has_match: false,
             has_failed: false,
-            detected: BTreeMap::new(),
-            stored_notebooks: 0,
+            decoded: DecodedFiles::default(),
             changed: Vec::new(),
             reports: Vec::new(),
         }
@@ -373,9 +370,9 @@ impl<'a> LineSearch<'a> {
         };
         let too_large = report.skipped.get(SkipReason::TooLarge);
         if too_large > 0 && arguments.max_filesize.is_none() {
-            self.failure(&format!("{}: {TOO_LARGE}", self::files(too_large)));
+            self.failure(&format!("{}: {TOO_LARGE}", count(too_large, "file")));
         }
-        self.reports.push((Arc::clone(root), start.clone(), options, report));
+        self.reports.push((Arc::clone(root), start.clone(), None, report));
         let mut read = texts.reader(stop);
         let mut worker = self.style.worker();
         for path in chosen {
@@ -512,7 +509,7 @@ impl<'a> LineSearch<'a> {
             true => self.list(root, start, &options, access, &shown)?,
             false => self.files(root, start, &options, access, &shown)?,
         };
-        self.reports.push((Arc::clone(root), start.clone(), options, report));
+        self.reports.push((Arc::clone(root), start.clone(), Some(options), report));
         Ok(())
     }
 
@@ -534,13 +531,14 @@ impl<'a> LineSearch<'a> {
         }
         let mut unfit = [exact.clone(), any_case.clone()].concat();
         for (root, start, options, report) in &self.reports {
+            let (Some(options), None) = (options, report.stopped) else { return Vec::new() };
             let compile =
                 |exact: &[String], any_case: &[String]| self.globs(root, start, exact, any_case).ok();
             let one = std::slice::from_ref::<String>;
             let each = exact.iter().map(|glob| Some((glob.clone(), compile(one(glob), &[])?)));
             let of_any_case = any_case.iter().map(|glob| Some((glob.clone(), compile(&[], one(glob))?)));
             let each: Option<Vec<(String, Globs)>> = each.chain(of_any_case).collect();
-            let Some(each) = each.filter(|_| report.stopped.is_none()) else { return Vec::new() };
+            let Some(each) = each else { return Vec::new() };
             let options = WalkOptions { globs: compile(&exact, &any_case), ..options.clone() };
             let here = globs_without_files((root, start), &options, &each, &self.call.stop);
             unfit.retain(|glob| here.contains(&glob.as_str()));
@@ -764,10 +762,7 @@ impl<'a> LineSearch<'a> {
 
     fn add(&mut self, path: &Path, found: FileOutcome) {
         self.has_match |= found.has_match;
-        if let Some(encoding) = found.detected {
-            *self.detected.entry(encoding).or_default() += 1;
-        }
-        self.stored_notebooks += u64::from(found.is_stored_notebook);
+        self.decoded.add(path.display(), found.detected, found.is_stored_notebook);
         if let (Some(sums), Some(stats)) = (&mut self.stats, &found.stats) {
             *sums += &**stats;
         }
@@ -840,40 +835,28 @@ impl<'a> LineSearch<'a> {
     /// Prints notes about globs that match no file, and about files that were not searched as UTF-8 text.
     fn note_choices(&mut self) {
         if !self.style.quiet {
-            for glob in self.unfit_globs() {
-                self.output.note(&format!("no searched file matches -g '{glob}'"));
-            }
+            let note = unfit_globs_note(&self.unfit_globs(), "-g");
+            note.iter().for_each(|note| self.output.note(note));
         }
-        for (encoding, count) in &self.detected {
-            let files = files(*count);
-            self.output.note(&format!(
-                "not UTF-8: {files}, searched as {encoding}; -E names another encoding, or none"
-            ));
-        }
-        if self.stored_notebooks > 0 {
-            let files = files(self.stored_notebooks);
-            self.output.note(&format!(
-                "notebooks searched as JSON: {files} that have several cell lines on one line, or can't be parsed"
-            ));
+        for note in self.decoded.notes("; -E names another encoding, or none") {
+            self.output.note(&note);
         }
     }
 
     /// Prints notes about files that could not be read, or must not be.
     fn note_reports(&mut self) {
         for (_, _, _, report) in &self.reports {
-            for warning in &report.warnings {
-                self.output.note(warning);
-            }
+            walk_warnings(report).iter().for_each(|warning| self.output.note(warning));
             report.unreadable.iter().for_each(|text| self.output.failure(text));
             let unreadable = report.skipped.get(SkipReason::Unreadable);
             let more = unreadable.saturating_sub(report.unreadable.len() as u64);
             if more > 0 {
-                self.output.failure(&format!("{} more can't be read", files(more)));
+                self.output.failure(&format!("{} more can't be read", count(more, "file")));
             }
-            self.has_failed |= unreadable > 0;
+            self.has_failed |= unreadable > 0 || report.too_many_entries;
             let denied = report.skipped.get(SkipReason::Denied);
             if denied > 0 {
-                self.output.note(&format!("not opened: {} that may hold secrets", files(denied)));
+                self.output.note(&format!("not opened: {} that may hold secrets", count(denied, "file")));
             }
         }
     }
@@ -888,12 +871,13 @@ impl<'a> LineSearch<'a> {
         let outputs = |report: &WalkReport| report.skipped.get(SkipReason::NotebookOutputs);
         let notebooks: u64 = self.reports.iter().map(|(.., report)| outputs(report)).sum();
         if notebooks > 0 {
-            let notebooks = files(notebooks);
+            let notebooks = count(notebooks, "file");
             self.output.note(&format!(
                 "only the cells of notebooks ({notebooks}) were searched; -a searches their outputs"
             ));
         }
         for (root, start, walk, report) in &self.reports {
+            let Some(walk) = walk else { continue };
             for line in hidden_matches(self.call, root, start, walk, pattern, report) {
                 let remedy = match line.is_setting {
                     true => "a path that names them includes them",
@@ -914,10 +898,6 @@ impl<'a> LineSearch<'a> {
             }
         }
     }
-}
-
-fn files(count: u64) -> String {
-    format!("{count} file{}", if count == 1 { "" } else { "s" })
 }
 
 /// Formats the sums of `--stats` in ripgrep's words.

@@ -12,8 +12,8 @@ use anyhow::Context as _;
 use forage_base::Stop;
 use forage_fs::{find_git_root, project_around};
 use forage_mcp::{
-    AccessToken, CallObserver, CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, ReadyCheck,
-    ServerMetrics, serve_http, serve_stdio,
+    AccessToken, CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, ReadyCheck, ServerMetrics,
+    serve_http, serve_stdio,
 };
 use forage_sandbox::{Level, Starter};
 use forage_tools::index_manager::{self, IndexManager, Lifetime};
@@ -29,7 +29,7 @@ use super::output::Terminal;
 use super::session::{self, load};
 use super::setting_options::SettingOptions;
 use super::{Global, Status};
-use crate::call_log::logged;
+use crate::call_log::CallLog;
 use crate::config::{self, CommandLineSettings, Config, Needs, SettingsCommand};
 use crate::journal::LiveCalls;
 use crate::limits::READINESS_TIME;
@@ -134,15 +134,17 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     let config = load(global, given)?;
     let tools = registry::advertised(&config.served_tools())?;
     let mut workspace = Directories::choose(config, arguments, output)?;
+    let mut observers = std::mem::take(&mut workspace.observers);
     if global.verbose {
-        workspace.observers = logged(workspace.observers);
+        observers.telemetry.push(Arc::new(CallLog));
     }
     let (tool_set, form) = (workspace.config.settings.mcp.profile, workspace.config.settings.mcp.output);
     let (indexes, metrics) = (workspace.indexes.clone(), ServerMetrics::new());
     let (team, readiness) = (workspace.team.tokens.clone(), workspace.readiness());
     let calls = workspace.calls.take();
     calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
-    let observer = workspace.audit.take().map(|file| Box::new(file) as Box<dyn CallObserver>);
+    observers.requests.push(Arc::new(metrics.clone()));
+    observers.journal = calls.as_ref().map(LiveCalls::journal);
     let left_out = workspace.config.left_out();
     let server = McpServer::new(McpSettings {
         tools,
@@ -151,9 +153,7 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
         tool_set,
         output: form,
         phrasing: &AgentPhrasing,
-        metrics: metrics.clone(),
-        observer,
-        journal: calls.as_ref().map(LiveCalls::journal),
+        observers,
     })
     .map_err(anyhow::Error::msg)?;
     Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
@@ -170,9 +170,7 @@ fn report_left_out(
     config.engine_problem().iter().for_each(|problem| output.note(problem));
     if let Some(problem) = config.lookup_problem() {
         output.note(&problem);
-        if let Some(telemetry) = &observers.telemetry {
-            telemetry.record(lookup_fallback(&config.lookup_name(), lookup.limit));
-        }
+        observers.record(&lookup_fallback(&config.lookup_name(), lookup.limit));
     }
 }
 
@@ -183,7 +181,6 @@ struct Directories {
     /// All calls share this, so that a store stays open between them.
     lookup: LookupSettings,
     team: TokenRegistry,
-    audit: Option<AuditFile>,
     calls: Option<LiveCalls>,
     observers: CallObservers,
     /// The working directory. This is the client's directory if the server was started in another project.
@@ -224,7 +221,7 @@ impl Directories {
             (true, None) => (Vec::new(), "", working.clone(), may_choose(None)),
         };
         let indexes = config.indexes(Lifetime::Server);
-        let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
+        let (lookup, mut observers) = (config.lookup_settings(), config.observers("mcp"));
         report_left_out(&config, &lookup, &observers, output);
         // The files must be opened, and the threads of the journal started, before we enter the sandbox.
         let team = arguments
@@ -232,7 +229,9 @@ impl Directories {
             .as_ref()
             .map(|path| TokenRegistry::read(&working.join(path), &lookup))
             .transpose()?;
-        let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
+        if let Some(path) = &arguments.audit {
+            observers.requests.push(Arc::new(AuditFile::open(&working.join(path))?));
+        }
         // The members of a team should not see each other's calls, so these are recorded only in the audit
         // log.
         let calls = if arguments.tokens.is_none() { config.live_calls("mcp") } else { None };
@@ -242,7 +241,6 @@ impl Directories {
             filter,
             lookup,
             team: team.unwrap_or_default().with_token_of_all(config::mcp_token().is_some()),
-            audit,
             calls,
             observers,
             standing,
@@ -444,7 +442,6 @@ impl McpWorkspace for Directories {
         // Some packages are private, and a caller with restricted rights must not read these.
         workspace.dependencies = workspace.dependencies.filter(|_| restricted.is_none());
         workspace.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
-        workspace.observers = self.observers.clone();
         workspace.outlines = Arc::clone(&self.outlines);
         workspace.notices.extend(refused);
         workspace.indexes =

@@ -23,7 +23,7 @@ use super::phrasing::CliPhrasing;
 use super::progress::ProgressBar;
 use super::user_error::UserError;
 use super::{Global, Status, signals};
-use crate::call_log::logged;
+use crate::call_log::CallLog;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::phrasing::AgentPhrasing;
 
@@ -92,7 +92,7 @@ pub(crate) fn open_with_config(
     let directories = directories(&config, &working, paths);
     let filter = config.filter_settings()?;
     // The thread that writes telemetry must be started before we enter the sandbox.
-    let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
+    let (lookup, mut observers) = (config.lookup_settings(), config.observers("command"));
     let missing = paths.iter().find(|path| is_missing(&named(&working, path)));
     config.enter_sandbox(&directories, &needs(&config))?;
     let (mut workspace, config) = match (workspace_below(config, &directories, &working, filter), missing) {
@@ -105,7 +105,10 @@ pub(crate) fn open_with_config(
     };
     workspace.indexes = indexes(&config, &workspace, Lifetime::Search);
     workspace.lookup = lookup;
-    workspace.observers = if global.verbose { logged(observers) } else { observers };
+    if global.verbose {
+        observers.telemetry.push(Arc::new(CallLog));
+    }
+    workspace.observers = observers;
     workspace.stop = signals::stop()?;
     for notice in &config.notices {
         output.note(notice);

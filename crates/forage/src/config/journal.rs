@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_fs::PrivatePlace;
-use forage_ui::{CallSink, RecentCalls};
+use forage_ui::{JournalSink, RecentCalls};
 
 use super::{Config, environment};
 use crate::cli::version;
@@ -26,7 +26,7 @@ impl Config {
             .journal
             .path
             .as_deref()
-            .map(|path| Box::new(JournalFile::new(path, journal.format, surface)) as Box<dyn CallSink>);
+            .map(|path| Box::new(JournalFile::new(path, journal.format, surface)) as Box<JournalSink>);
         if file.is_none() && !journal.live {
             return None;
         }

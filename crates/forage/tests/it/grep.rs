@@ -559,7 +559,7 @@ fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
     let project = project();
     let run = project.run(&["grep", "needle", "-l", "-g", "*.java", "-g", "*.md", "-g", "!*.rs"]);
     assert_eq!((run.status, run.stdout.as_str()), (0, "README.md\n"));
-    assert_eq!(run.stderr, "forage: no searched file matches -g '*.java'\n");
+    assert_eq!(run.stderr, "forage: no searched file matches `*.java` in -g\n");
     for arguments in [
         &["grep", "needle", "-l", "-g", "*.md", "-g", "!*.java"][..],
         &["grep", "needle", "-l", "-g", "README*", "-g", "*.md"],
@@ -773,6 +773,22 @@ fn file_options_apply_to_another_revision() {
     // A file that the user names is listed, whatever its size.
     let named = project.run(&["grep", "--files", "--max-filesize", "100", "large.txt"]);
     assert_eq!((named.status, named.stdout.as_str()), (0, "large.txt\n"));
+}
+
+/// Regression test: the note was about the files of the tree.
+#[test]
+fn globs_that_fit_another_revision_are_not_named() {
+    let project = committed();
+    std::fs::remove_file(project.root.join("src/a.rs")).unwrap();
+    project.write("b.md", "needle\n");
+    let searched = |paths: &[&str]| {
+        let run = project.run(&[&["grep", "-l", "needle", "-g", "*.md", "-g", "src/*.rs"], paths].concat());
+        (run.stdout, run.stderr)
+    };
+    assert_eq!(searched(&["HEAD:"]), ("HEAD:src/a.rs\n".to_owned(), String::new()));
+    // Positive control.
+    let note = "forage: no searched file matches `src/*.rs` in -g\n";
+    assert_eq!(searched(&[]), ("b.md\n".to_owned(), note.to_owned()));
 }
 
 #[test]

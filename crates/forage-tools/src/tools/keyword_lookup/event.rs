@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use forage_lookup::{CollectionError, Lookup, LookupState, Retriever};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::records::status;
+use crate::telemetry::TelemetryEvent;
 
 pub(super) fn event(
     tool: &str,
@@ -13,7 +14,7 @@ pub(super) fn event(
     limit: usize,
     result: &Result<Lookup, CollectionError>,
     began: Instant,
-) -> Map<String, Value> {
+) -> TelemetryEvent {
     let (state, error, count) = match result {
         Ok(lookup) => {
             let error = match &lookup.state {
@@ -26,7 +27,7 @@ pub(super) fn event(
         Err(error) => ("refused", Some(error.kind()), 0),
     };
     let is_fallback = matches!(result, Ok(Lookup { state: LookupState::EncoderUnavailable(_), .. }));
-    let mut event = Map::new();
+    let mut event = TelemetryEvent::new();
     let mut put = |name: &str, value: Value| drop(event.insert(format!("retrieval.{name}"), value));
     put("backend", json!(retriever.backend));
     put("tool", json!(tool));
@@ -45,8 +46,8 @@ pub(super) fn event(
 
 /// Builds the event for a missing store. We record it for each call, and once for a server that would have
 /// offered the tool.
-pub fn fallback(tool: &str, limit: u64) -> Map<String, Value> {
-    let mut event = Map::new();
+pub fn fallback(tool: &str, limit: u64) -> TelemetryEvent {
+    let mut event = TelemetryEvent::new();
     let mut put = |name: &str, value: Value| drop(event.insert(format!("retrieval.{name}"), value));
     put("backend", json!("none"));
     put("tool", json!(tool));

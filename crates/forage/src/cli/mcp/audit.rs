@@ -10,8 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context as _;
 use forage_fs::NamedFile;
-use forage_mcp::{CallObserver, EndedCall};
-use forage_tools::sanitize;
+use forage_tools::{CallSink, EndedCall, sanitize};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -70,9 +69,9 @@ impl AuditFile {
     }
 }
 
-impl CallObserver for AuditFile {
-    fn ended(&self, call: &EndedCall<'_>) {
-        let EndedCall { tool, token, client, outcome, bytes, elapsed } = *call;
+impl CallSink<EndedCall<'_>> for AuditFile {
+    fn ended(&self, call: EndedCall<'_>) {
+        let EndedCall { tool, token, client, outcome, bytes, elapsed } = call;
         let time = timestamp(SystemTime::now());
         let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let line = AuditLine { time, token, tool, client, outcome, milliseconds, bytes };

@@ -3,12 +3,10 @@
 //! reason in its instructions and in the answer to every call. It must not open a root or use any other
 //! setting, because we can't know which files the invalid settings would exclude.
 
-use forage_mcp::{
-    CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio,
-};
+use forage_mcp::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
 use forage_sandbox::Access;
 use forage_tools::registry::{self, ToolSelection};
-use forage_tools::{ErrorCode, Workspace, clip, sanitize};
+use forage_tools::{CallObservers, ErrorCode, Workspace, clip, sanitize};
 
 use super::super::Status;
 
@@ -44,9 +42,7 @@ pub(super) fn serve(
         tool_set: ToolSet::ByClient,
         output: form,
         phrasing: &AgentPhrasing,
-        metrics: ServerMetrics::new(),
-        observer: None,
-        journal: None,
+        observers: CallObservers::default(),
     };
     let server = McpServer::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
