@@ -6,46 +6,34 @@
 
 use std::path::Path;
 
-use crate::cargo::Workspace;
+use anyhow::{Result, bail};
+
+use crate::cargo::{Workspace, run};
 
 /// The source of the database.
 const SOURCE: &str = "https://github.com/RustSec/advisory-db";
 
-/// How to install the version of cargo-audit that we have tested.
-const AUDIT: &str = "cargo install cargo-audit --version 0.22.2 --locked";
-
 /// Compares `Cargo.lock` with a checkout of the database. Any advisory that `.cargo/audit.toml` does not list
 /// is an error.
-pub(crate) fn check(workspace: &Workspace, database: &str) -> Result<(), String> {
+pub(crate) fn check(workspace: &Workspace, database: &str) -> Result<()> {
     check_database(Path::new(database))?;
     if !workspace.has_subcommand("audit") {
-        return Err(format!("cargo-audit is not installed: {AUDIT}"));
+        bail!("cargo-audit is not installed: cargo install cargo-audit --version 0.22.2 --locked");
     }
     // By default, unmaintained and unsound crates are only warnings, so we deny them too. Only the registry
     // knows whether a version was yanked, which `cargo deny check advisories` covers.
-    let database = std::path::absolute(database).map_err(|error| format!("{database}: {error}"))?;
-    let database = database.display().to_string();
-    workspace.cargo(&[
-        "audit",
-        "--db",
-        &database,
-        "--no-fetch",
-        "--no-yanked",
-        "--stale",
-        "--deny",
-        "warnings",
-    ])
+    let audit = "cargo audit --no-fetch --no-yanked --stale --deny warnings --db";
+    run(workspace.command(audit).arg(std::path::absolute(database)?))
 }
 
 /// Checks that `path` contains a database. Otherwise, an empty directory would pass as free of advisories.
-fn check_database(path: &Path) -> Result<(), String> {
-    let known = path.join("crates").join("rustdecimal");
-    match known.is_dir() {
+fn check_database(path: &Path) -> Result<()> {
+    match path.join("crates/rustdecimal").is_dir() {
         true => Ok(()),
-        false => Err(format!(
+        false => bail!(
             "{} is not a checkout of RustSec's database: clone {SOURCE} and pass its directory",
             path.display()
-        )),
+        ),
     }
 }
 
@@ -56,7 +44,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_no_database_is_refused() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert!(check_database(here).unwrap_err().contains(SOURCE));
+        assert!(check_database(here).unwrap_err().to_string().contains(SOURCE));
         assert!(check_database(&here.join("none")).is_err());
     }
 }

@@ -5,10 +5,12 @@ mod typescript;
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cargo::{Workspace, printed};
-use crate::records::capitalized;
+use crate::cargo::{Workspace, json};
+use crate::pages::capitalized;
 
 /// The directory with the JavaScript and types of the Node package.
 const NODE: &str = "crates/forage-node/lib";
@@ -17,124 +19,101 @@ const NODE: &str = "crates/forage-node/lib";
 const WRITTEN: &str = "Written by `cargo xtask generate`; don't edit.";
 
 /// Generates all files. Returns their paths and texts.
-pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
-    let mut surface = workspace.program("cargo");
-    surface.args(["run", "--quiet", "--package", "forage-bindings", "--example", "surface"]);
-    let surface = printed(&mut surface, "the surface of the bindings")?;
-    let surface: Value = serde_json::from_str(&surface).map_err(|error| error.to_string())?;
-    let surface = Surface::read(&surface)?;
+pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>> {
+    let surface = "cargo run --quiet --package forage-bindings --example surface";
+    let surface: Surface = serde_json::from_value(json(&mut workspace.command(surface))?)?;
+    let file = |name: &str, text: String| (format!("{NODE}/{name}"), format!("// {WRITTEN}\n{text}"));
+    let stub = format!("# {WRITTEN}\n{}", python::stub(&surface));
     // The text is the same. The extension decides to which kind of module its imports resolve.
-    let declared = ["ai", "mcp"].map(|name| {
-        let path = format!("{NODE}/{name}.d.ts");
-        let text = workspace.read(&workspace.path(&path))?;
-        Ok((format!("{NODE}/{name}.d.mts"), format!("// {WRITTEN}\n{text}")))
-    });
-    let mut files = declared.into_iter().collect::<Result<Vec<_>, String>>()?;
-    files.extend([
-        (
-            "crates/forage-python/python/forage/__init__.pyi".to_owned(),
-            format!("# {WRITTEN}\n{}", python::stub(&surface)),
-        ),
-        (format!("{NODE}/index.d.ts"), format!("// {WRITTEN}\n{}", typescript::declarations(&surface))),
-        (format!("{NODE}/index.mjs"), format!("// {WRITTEN}\n{}", typescript::module(&surface))),
-    ]);
-    Ok(files)
+    let declared = |name: &str| workspace.read(format!("{NODE}/{name}.d.ts"));
+    Ok(vec![
+        file("ai.d.mts", declared("ai")?),
+        file("mcp.d.mts", declared("mcp")?),
+        ("crates/forage-python/python/forage/__init__.pyi".to_owned(), stub),
+        file("index.d.ts", typescript::declarations(&surface)),
+        file("index.mjs", typescript::module(&surface)),
+    ])
 }
 
 /// The interface from which the packages are generated.
-struct Surface<'a> {
-    methods: Vec<SurfaceMethod<'a>>,
-    errors: Vec<SurfaceError<'a>>,
-    /// Named parts of the schemas: records and string enums.
-    parts: BTreeMap<&'a str, &'a Value>,
+#[derive(Deserialize)]
+struct Surface {
+    methods: Vec<SurfaceMethod>,
+    errors: Vec<SurfaceError>,
 }
 
 /// See `forage_bindings::ErrorClass`.
-struct SurfaceError<'a> {
-    code: &'a str,
-    name: &'a str,
-    description: &'a str,
+#[derive(Deserialize)]
+struct SurfaceError {
+    code: String,
+    name: String,
+    description: String,
 }
 
 /// See `forage_bindings::Method`.
-struct SurfaceMethod<'a> {
-    name: &'a str,
-    summary: &'a str,
-    details: &'a str,
-    docstring: &'a str,
-    python: &'a str,
-    typescript: &'a str,
-    arguments: &'a Value,
-    answer: &'a Value,
-    /// The field of the answer over which we iterate, and its schema.
-    items: Option<(&'a str, &'a Value)>,
-    each: Option<SurfaceEach<'a>>,
+#[derive(Deserialize)]
+struct SurfaceMethod {
+    name: String,
+    summary: String,
+    details: String,
+    docstring: String,
+    python: String,
+    typescript: String,
+    arguments: Value,
+    answer: Value,
+    /// The field of the answer over which we iterate.
+    items: Option<String>,
+    each: Option<SurfaceEach>,
 }
 
 /// A second method that streams items.
-struct SurfaceEach<'a> {
-    docstring: &'a str,
-    arguments: &'a Value,
-    /// The name of an item.
-    piece: &'a str,
+#[derive(Deserialize)]
+struct SurfaceEach {
+    docstring: String,
+    arguments: Value,
+    /// The schema of an item. Its title is the name of the item.
+    piece: Value,
 }
 
-impl<'a> Surface<'a> {
-    fn read(surface: &'a Value) -> Result<Self, String> {
-        let listed = surface["methods"].as_array().ok_or("there are no methods")?;
+impl Surface {
+    /// Lists the named parts of the schemas: records and string enums.
+    fn parts(&self) -> BTreeMap<&str, &Value> {
         let mut parts = BTreeMap::new();
-        let mut methods = Vec::new();
-        for method in listed {
-            let (answer, piece) = (&method["answer"], &method["each"]["piece"]);
-            for schema in [answer, piece] {
+        for method in &self.methods {
+            let piece = method.each.as_ref().map(|each| &each.piece);
+            for schema in [&method.answer].into_iter().chain(piece) {
                 let definitions = schema["$defs"].as_object().into_iter().flatten();
                 parts.extend(definitions.map(|(name, part)| (name.as_str(), part)));
             }
-            parts.extend(piece["title"].as_str().map(|name| (name, piece)));
-            let text = |of: &'a Value, name: &str| of[name].as_str().unwrap_or_default();
-            let items = text(method, "items");
-            methods.push(SurfaceMethod {
-                name: method["name"].as_str().ok_or("a method has no name")?,
-                summary: text(method, "summary"),
-                details: text(method, "details"),
-                docstring: text(method, "docstring"),
-                python: text(method, "python"),
-                typescript: text(method, "typescript"),
-                arguments: &method["arguments"],
-                answer,
-                items: (!items.is_empty()).then(|| (items, &answer["properties"][items])),
-                each: piece["title"].as_str().map(|piece| SurfaceEach {
-                    docstring: text(&method["each"], "docstring"),
-                    arguments: &method["each"]["arguments"],
-                    piece,
-                }),
-            });
+            parts.extend(piece.and_then(|piece| Some((piece["title"].as_str()?, piece))));
         }
-        let errors = surface["errors"].as_array().into_iter().flatten();
-        let text = |error: &'a Value, name: &str| error[name].as_str().unwrap_or_default();
-        let errors = errors.map(|error| SurfaceError {
-            code: text(error, "code"),
-            name: text(error, "name"),
-            description: text(error, "description"),
-        });
-        let errors = errors.collect();
-        Ok(Self { methods, errors, parts })
+        parts
     }
 
     /// Lists the name and schema of each record.
     fn records(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.parts
-            .iter()
-            .filter(|(_, part)| part["properties"].is_object())
-            .map(|(name, part)| (*name, *part))
+        self.parts().into_iter().filter(|(_, part)| part["properties"].is_object())
     }
 
     /// Lists the name and schema of each string enum.
     fn words(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.parts
-            .iter()
-            .filter(|(_, part)| !part["properties"].is_object() && part["oneOf"][0]["const"].is_string())
-            .map(|(name, part)| (*name, *part))
+        let is_words =
+            |part: &Value| !part["properties"].is_object() && part["oneOf"][0]["const"].is_string();
+        self.parts().into_iter().filter(move |(_, part)| is_words(part))
+    }
+}
+
+impl SurfaceMethod {
+    /// Returns the schema of the items.
+    fn item(&self) -> Option<&Value> {
+        Some(&self.answer["properties"][self.items.as_deref()?]["items"])
+    }
+}
+
+impl SurfaceEach {
+    /// Returns the name of an item.
+    fn item(&self) -> &str {
+        self.piece["title"].as_str().unwrap_or_default()
     }
 }
 

@@ -1,31 +1,28 @@
-//! The workspace, and cargo commands that run in it.
+//! The workspace, and commands that run in it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use anyhow::{Context as _, Result, bail, ensure};
+use fs_err as fs;
 use serde_json::Value;
 
 use crate::peers;
 
 /// Options that exclude the workspace members that we do not publish to crates.io.
-pub(crate) const UNPUBLISHED: [&str; 8] = [
-    "--exclude",
-    "xtask",
-    "--exclude",
-    "forage-fuzz",
-    "--exclude",
-    "forage-python",
-    "--exclude",
-    "forage-node",
-];
+pub(crate) const UNPUBLISHED: &str =
+    "--exclude xtask --exclude forage-fuzz --exclude forage-python --exclude forage-node";
+
+/// Names the module of this program's own tests that should run. They need files that only a task has built,
+/// so `cargo test` skips them.
+pub(crate) const OWN_TESTS: &str = "FORAGE_TEST_XTASK";
 
 /// The directory that contains the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
     root: PathBuf,
-    cargo: OsString,
     /// The program that the tests run, after it has been built.
     forage: OnceLock<PathBuf>,
 }
@@ -34,16 +31,11 @@ impl Workspace {
     /// Returns the workspace that contains the source of this program.
     pub(crate) fn from_manifest_dir() -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = package.parent().unwrap_or(package).to_owned();
-        Self {
-            root,
-            cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
-            forage: OnceLock::new(),
-        }
+        Self { root: package.parent().unwrap_or(package).to_owned(), forage: OnceLock::new() }
     }
 
     /// Returns a path below the root.
-    pub(crate) fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         self.root.join(below)
     }
 
@@ -53,98 +45,8 @@ impl Workspace {
     }
 
     /// Reads a file of the workspace.
-    pub(crate) fn read(&self, path: &Path) -> Result<String, String> {
-        std::fs::read_to_string(path).map_err(|error| format!("{} can't be read: {error}", self.shown(path)))
-    }
-
-    /// Runs cargo with visible output. An exit status other than 0 is an error.
-    pub(crate) fn cargo(&self, arguments: &[&str]) -> Result<(), String> {
-        self.cargo_with(arguments, &[])
-    }
-
-    /// Does the same as [`Self::cargo`], with additional environment variables.
-    pub(crate) fn cargo_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
-        succeed(self.command(arguments).envs(variables.iter().copied()), &shown(arguments))
-    }
-
-    /// Runs a cargo command and returns its stdout, regardless of its exit status. Its stderr is visible.
-    pub(crate) fn cargo_printed(
-        &self,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Result<String, String> {
-        let output =
-            self.command(arguments).envs(variables.iter().copied()).stderr(Stdio::inherit()).output();
-        let output = output.map_err(|error| format!("{} did not start: {error}", shown(arguments)))?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    /// Runs all test programs, even if some of them fail. Prints the totals at the end, because cargo reports
-    /// each program separately.
-    pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
-        let arguments = &[&["test", "--no-fail-fast"], arguments].concat();
-        let command = shown(arguments);
-        let failed = |error: std::io::Error| format!("{command} did not start: {error}");
-        let mut command_line = self.command(arguments);
-        if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // Many tests wait for a process or a clock. With twice as many threads as processors, the tests
-            // of the program take two thirds of the time.
-            let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            command_line.env("RUST_TEST_THREADS", (2 * processors).to_string());
-        }
-        let mut child = command_line.stdout(Stdio::piped()).spawn().map_err(failed)?;
-        let mut sum = TestSum::default();
-        for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
-            let line = line.map_err(failed)?;
-            println!("{line}");
-            sum.read(&line);
-        }
-        let status = child.wait().map_err(failed)?;
-        print!("{sum}");
-        if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
-    }
-
-    /// Runs a cargo command and parses its output as JSON. Its stderr is visible.
-    pub(crate) fn cargo_json(&self, arguments: &[&str]) -> Result<Value, String> {
-        json_of(&mut self.command(arguments), &shown(arguments))
-    }
-
-    /// Runs this workspace's program and parses its output as JSON. We use the program that the tests run. A
-    /// separate build would compile it again, because the tests enable features of its dependencies.
-    pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
-        let shown = format!("`forage {}`", arguments.join(" "));
-        json_of(self.program(self.forage()?).args(arguments), &shown)
-    }
-
-    /// Runs this workspace's program and returns its output.
-    pub(crate) fn forage_text(&self, arguments: &[&str]) -> Result<String, String> {
-        printed(self.program(self.forage()?).args(arguments), &format!("`forage {}`", arguments.join(" ")))
-    }
-
-    /// Builds the program that the tests run, unless it has already been built. Returns its path.
-    pub(crate) fn forage(&self) -> Result<&PathBuf, String> {
-        if let Some(program) = self.forage.get() {
-            return Ok(program);
-        }
-        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
-        let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
-        let target =
-            metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
-        let program =
-            Path::new(target).join("debug").join("forage").with_extension(std::env::consts::EXE_EXTENSION);
-        Ok(self.forage.get_or_init(|| program))
-    }
-
-    /// Returns true if `cargo NAME` is installed.
-    pub(crate) fn has_subcommand(&self, name: &str) -> bool {
-        let silent = self.command(&[name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        silent.is_ok_and(|status| status.success())
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.program(&self.cargo);
-        command.args(arguments);
-        command
+    pub(crate) fn read(&self, below: impl AsRef<Path>) -> Result<String> {
+        Ok(fs::read_to_string(self.path(below))?)
     }
 
     /// Prepares a program to run in the workspace. It has access to the peers and an empty stdin, but none of
@@ -157,6 +59,87 @@ impl Workspace {
         }
         command
     }
+
+    /// Prepares a program with arguments that blanks separate.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let (program, arguments) = line.split_once(' ').unwrap_or((line, ""));
+        let mut command = self.program(program);
+        command.args(arguments.split_whitespace());
+        command
+    }
+
+    /// Runs cargo with visible output. An exit status other than 0 is an error.
+    pub(crate) fn cargo(&self, arguments: &str) -> Result<()> {
+        run(&mut self.command(&format!("cargo {arguments}")))
+    }
+
+    /// Runs a module of this program's own tests, one test at a time.
+    pub(crate) fn own_tests(&self, module: &str) -> Result<()> {
+        let tests = format!("cargo test --package xtask -- --nocapture --test-threads 1 tests::{module}::");
+        let sum = counted(self.command(&tests).env(OWN_TESTS, module))?;
+        ensure!(sum.passed > 0, "xtask has no tests of {module}");
+        Ok(())
+    }
+
+    /// Runs all test programs, even if some of them fail.
+    pub(crate) fn tests(&self, arguments: &str) -> Result<()> {
+        let mut command = self.command(&format!("cargo test --no-fail-fast {arguments}"));
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            // Many tests wait for a process or a clock. With twice as many threads as processors, the tests
+            // of the program take two thirds of the time.
+            let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            command.env("RUST_TEST_THREADS", (2 * processors).to_string());
+        }
+        counted(&mut command).map(drop)
+    }
+
+    /// Returns cargo's description of the workspace, with the dependencies unless `more` excludes them.
+    pub(crate) fn metadata(&self, more: &str) -> Result<Value> {
+        json(&mut self.command(&format!("cargo metadata --format-version 1 {more}")))
+    }
+
+    /// Returns cargo's output directory.
+    pub(crate) fn target(&self) -> Result<PathBuf> {
+        let metadata = self.metadata("--no-deps")?;
+        Ok(metadata["target_directory"].as_str().context("`cargo metadata` has no target_directory")?.into())
+    }
+
+    /// Prepares a command of this workspace's program. We use the program that the tests run. A separate
+    /// build would compile it again, because the tests enable features of its dependencies.
+    pub(crate) fn forage(&self, arguments: &str) -> Result<Command> {
+        let mut command = self.program(self.forage_path()?);
+        command.args(arguments.split_whitespace());
+        Ok(command)
+    }
+
+    /// Builds the program that the tests run, unless it has already been built. Returns its path.
+    pub(crate) fn forage_path(&self) -> Result<&PathBuf> {
+        if let Some(program) = self.forage.get() {
+            return Ok(program);
+        }
+        self.cargo("test --workspace --no-run --quiet")?;
+        let program = self.target()?.join("debug/forage").with_extension(std::env::consts::EXE_EXTENSION);
+        Ok(self.forage.get_or_init(|| program))
+    }
+
+    /// Returns true if `cargo NAME` is installed.
+    pub(crate) fn has_subcommand(&self, name: &str) -> bool {
+        printed(&mut self.command(&format!("cargo {name} --version"))).is_ok()
+    }
+}
+
+/// Runs tests. Prints the totals at the end, because cargo reports each program separately.
+fn counted(command: &mut Command) -> Result<TestSum> {
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| shown(command))?;
+    let mut sum = TestSum::default();
+    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+        let line = line?;
+        println!("{line}");
+        sum.read(&line);
+    }
+    let status = child.wait()?;
+    print!("{sum}");
+    if status.success() { Ok(sum) } else { bail!("{} failed ({status})", shown(command)) }
 }
 
 /// The totals of several test programs, parsed from the programs' output.
@@ -185,50 +168,60 @@ impl std::fmt::Display for TestSum {
     }
 }
 
-/// Runs a command and returns its stdout without the final line break. An error contains its stderr.
-pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{shown} failed ({}): {}", output.status, said.trim_end()));
-    }
-    String::from_utf8(output.stdout).map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+/// Formats a command for messages.
+fn shown(command: &Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args()).map(OsStr::to_string_lossy);
+    format!("`{}`", words.collect::<Vec<_>>().join(" "))
 }
 
 /// Runs a command with visible output. An exit status other than 0 is an error.
-pub(crate) fn succeed(command: &mut Command, shown: &str) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{shown} did not start: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| shown(command))?;
+    if status.success() { Ok(()) } else { bail!("{} failed ({status})", shown(command)) }
+}
+
+/// Runs a command and returns its stdout without the final line break. An error contains its output.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| shown(command))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    match output.status.success() {
+        true => Ok(stdout),
+        false => bail!("{} failed ({}):\n{stdout}{stderr}", shown(command), output.status),
+    }
+}
+
+/// Runs a command and parses its output as JSON.
+pub(crate) fn json(command: &mut Command) -> Result<Value> {
+    let text = printed(command)?;
+    serde_json::from_str(&text).with_context(|| format!("{} does not print JSON", shown(command)))
 }
 
 /// Removes a directory if it exists.
-pub(crate) fn remove(path: &Path) -> Result<(), String> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{} can't be removed: {error}", path.display()))
-        }
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
 }
 
 /// Creates an empty directory. If it already exists, it is replaced.
-pub(crate) fn empty(path: &Path) -> Result<(), String> {
+pub(crate) fn empty(path: &Path) -> Result<()> {
     remove(path)?;
-    std::fs::create_dir_all(path).map_err(|error| format!("{} can't be created: {error}", path.display()))
+    Ok(fs::create_dir_all(path)?)
 }
 
 /// Writes a file. Creates its directory if required.
-pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(path, content))
-        .map_err(|error| format!("{} can't be written: {error}", path.display()))
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    Ok(fs::write(path, content)?)
 }
 
 /// Lists all files in a directory and its subdirectories, sorted.
-pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = open.pop() {
-        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
+        for entry in fs::read_dir(&directory)?.flatten() {
             let path = entry.path();
             if path.is_dir() { open.push(path) } else { files.push(path) }
         }
@@ -237,14 +230,9 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn shown(arguments: &[&str]) -> String {
-    format!("`cargo {}`", arguments.join(" "))
-}
-
-/// Runs a command and parses its output as JSON. `shown` is its name in messages.
-fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
-    let text = printed(command, shown)?;
-    serde_json::from_str(&text).map_err(|error| format!("{shown} does not print JSON: {error}"))
+/// Returns true if a file's name ends with `.` and one of these extensions.
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|end| extensions.iter().any(|known| end == *known))
 }
 
 #[cfg(test)]

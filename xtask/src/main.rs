@@ -37,27 +37,20 @@
 mod advisories;
 mod bench;
 mod bindings;
-mod browser;
 mod cargo;
 mod check;
 mod clients;
-mod commands;
-mod configuration;
-mod direction;
 mod docs;
-mod frameworks;
-mod front_page;
-mod fronts;
 mod generate;
-mod house;
 mod node;
 mod package;
-mod page;
+mod pages;
 mod peers;
 mod picture;
 mod python;
-mod records;
 mod systems;
+#[cfg(test)]
+mod tests;
 
 use std::process::ExitCode;
 
@@ -86,24 +79,22 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let workspace = Workspace::from_manifest_dir();
     let result = match arguments.as_slice() {
-        ["check"] => check::run(&workspace, false),
-        ["check", "--all"] => check::run(&workspace, true),
+        ["check"] => check::check(&workspace, false),
+        ["check", "--all"] => check::check(&workspace, true),
         ["check", "--quick"] => check::quick(&workspace),
         ["peers"] => peers::install(&workspace, false),
         ["peers", "--all"] => peers::install(&workspace, true),
-        ["clients", "--newest"] => clients::report(&workspace),
-        ["frameworks", "--newest"] => frameworks::report(&workspace),
-        ["bench", "compare", first, second, arguments @ ..] => {
-            bench::compare(&workspace, first, second, arguments)
-        }
-        ["bench", arguments @ ..] => bench::run(&workspace, arguments),
-        ["package"] => package::make(&workspace).map(|_| ()),
+        ["clients", "--newest"] => clients::report_agents(&workspace),
+        ["frameworks", "--newest"] => clients::report_frameworks(&workspace),
+        ["bench", "compare", first, second, rest @ ..] => bench::compare(&workspace, first, second, rest),
+        ["bench", arguments @ ..] => bench::bench(&workspace, arguments),
+        ["package"] => package::make(&workspace),
         ["package", "--check"] => package::check(&workspace),
         ["docs"] => docs::build(&workspace),
-        ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
-        ["ui"] => page::check(&workspace),
+        ["docs", "--look"] => docs::look(&workspace),
+        ["ui"] => clients::check_page(&workspace),
         ["python"] => python::check(&workspace),
-        ["fronts"] => fronts::check(&workspace),
+        ["fronts"] => package::check_fronts(&workspace),
         ["node"] => node::check(&workspace),
         ["systems"] => {
             peers::install_named(&workspace, &peers::SYSTEMS).and_then(|()| systems::check(&workspace))
@@ -122,8 +113,8 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
+        Err(error) => {
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }

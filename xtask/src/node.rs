@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cargo::{Workspace, empty, succeed};
+use anyhow::Result;
+use fs_err as fs;
+
+use crate::cargo::{Workspace, empty, has_extension, run};
 use crate::package;
 
 /// The path of the package in the workspace.
@@ -14,34 +17,31 @@ const PACKAGE: &str = "crates/forage-node";
 /// # Errors
 ///
 /// Returns an error if a build or a test fails.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let site = install(workspace)?;
-    let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
-    succeed(tsc.args(["--outDir", "compiled"]).current_dir(&site), "tsc")?;
+    let tsc = || workspace.program(site.join("node_modules/.bin/tsc"));
+    run(tsc().args(["--outDir", "compiled"]).current_dir(&site))?;
     // We do not check the declarations of other packages, but ours must be checked.
-    let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
-    succeed(tsc.args(["--project", "tests/strict"]).current_dir(&site), "tsc on the declarations")?;
-    for node in [PathBuf::from("node"), site.join("node_modules/node/bin/node")] {
-        run_tests(workspace, &site, &node)?;
+    run(tsc().args(["--project", "tests/strict"]).current_dir(&site))?;
+    for node in [Path::new("node"), &site.join("node_modules/node/bin/node")] {
+        let mut command = workspace.program("sh");
+        command.args(["-c", "exec \"$0\" --test tests/*.test.mjs"]).arg(node).current_dir(&site);
+        command.env("FORAGE", workspace.forage_path()?).env("EXAMPLES", site.join("compiled/examples"));
+        run(command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py")))?;
     }
     Ok(())
 }
 
-/// Runs the tests as a user's program would.
-fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), String> {
-    let mut command = workspace.program("sh");
-    command.args(["-c", "exec \"$0\" --test tests/*.test.mjs"]).arg(node).current_dir(site);
-    command.env("FORAGE", workspace.forage()?).env("EXAMPLES", site.join("compiled/examples"));
-    command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
-    succeed(&mut command, "node --test")
+/// Returns the text between each pair of these marks.
+fn blocks<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(begin).skip(1).filter_map(move |rest| rest.split(end).next())
 }
 
 /// Builds a program from the examples in the comments of the declarations.
-fn documented(workspace: &Workspace) -> Result<String, String> {
-    let declarations = workspace.read(&workspace.path(PACKAGE).join("lib/index.d.ts"))?;
-    let blocks = declarations.split("* ```ts\n").skip(1).filter_map(|rest| rest.split("* ```").next());
-    let lines = blocks.flat_map(str::lines).map(|line| line.trim_start().trim_start_matches("* "));
-    let body: Vec<&str> = lines.collect();
+fn documented(workspace: &Workspace) -> Result<String> {
+    let declarations = workspace.read(format!("{PACKAGE}/lib/index.d.ts"))?;
+    let lines = blocks(&declarations, "* ```ts\n", "* ```").flat_map(str::lines);
+    let body: Vec<&str> = lines.map(|line| line.trim_start().trim_start_matches("* ")).collect();
     let import = "import { Workspace } from \"forage-search\";\n";
     let body = body.join("\n");
     Ok(format!(
@@ -51,37 +51,28 @@ fn documented(workspace: &Workspace) -> Result<String, String> {
 
 /// Builds the module, and installs both packages together with the dependencies of the tests. Returns the
 /// directory.
-fn install(workspace: &Workspace) -> Result<PathBuf, String> {
+fn install(workspace: &Workspace) -> Result<PathBuf> {
     let site = workspace.path("target/bindings/node");
     empty(&site)?;
-    workspace.cargo(&["build", "--quiet", "--package", "forage-node"])?;
-    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
-    let built = metadata["target_directory"].as_str().ok_or("`cargo metadata` has no target_directory")?;
-    let module = package::module(&Path::new(built).join("debug"), package::NODE_MODULE);
-    package::node_packages(workspace, workspace.forage()?, &module, &site)?;
+    workspace.cargo("build --quiet --package forage-node")?;
+    let module = package::module(&workspace.target()?.join("debug"), package::NODE_MODULE);
+    package::node_packages(workspace, workspace.forage_path()?, &module, &site)?;
     for folder in ["tests", "examples"] {
-        let from = workspace.path(PACKAGE).join(folder);
-        succeed(workspace.program("cp").arg("-R").arg(from).arg(&site), "cp")?;
+        run(workspace.command("cp -R").arg(workspace.path(PACKAGE).join(folder)).arg(&site))?;
     }
-    let page = workspace.read(&workspace.path("docs/typescript.md"))?;
-    let blocks = page.split("```ts\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let page = "import { model, prompt } from \"./scripted.js\";\n".to_owned() + &blocks.collect::<String>();
-    std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
-    std::fs::write(site.join("tests/strict/documented.ts"), documented(workspace)?)
-        .map_err(|error| error.to_string())?;
-    let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
-    for (from, to) in moved {
-        std::fs::rename(site.join(from), site.join(to)).map_err(|error| format!("{from}: {error}"))?;
+    let page = workspace.read("docs/typescript.md")?;
+    let page = blocks(&page, "```ts\n", "```").collect::<String>();
+    let import = "import { model, prompt } from \"./scripted.js\";\n";
+    fs::write(site.join("tests/page.ts"), import.to_owned() + &page)?;
+    fs::write(site.join("tests/strict/documented.ts"), documented(workspace)?)?;
+    for name in ["package.json", "tsconfig.json"] {
+        fs::rename(site.join("tests").join(name), site.join(name))?;
     }
     // We compile the same program as an ES module and as CommonJS.
-    std::fs::copy(site.join("tests/types.ts"), site.join("tests/types.cts"))
-        .map_err(|error| error.to_string())?;
-    let archives = std::fs::read_dir(&site).map_err(|error| error.to_string())?.flatten();
-    let archives =
-        archives.map(|file| file.path()).filter(|path| path.extension().is_some_and(|it| it == "tgz"));
-    let mut npm = workspace.program("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--prefer-offline"]);
-    npm.args(["--loglevel=error", "--prefix"]).arg(&site).args(archives);
-    succeed(&mut npm, "npm install")?;
+    fs::copy(site.join("tests/types.ts"), site.join("tests/types.cts"))?;
+    let files = fs::read_dir(&site)?.flatten().map(|file| file.path());
+    let archives = files.filter(|path| has_extension(path, &["tgz"]));
+    let npm = "npm install --no-audit --no-fund --no-package-lock --prefer-offline --loglevel=error --prefix";
+    run(workspace.command(npm).arg(&site).args(archives))?;
     Ok(site)
 }

@@ -1,5 +1,5 @@
-//! Peers: third-party programs, clients and packages that the tests compare with. We install them into
-//! `target/peers`.
+//! Peers: third-party programs, clients and packages that the tests compare with. We install those of
+//! `peers.toml` into `target/peers`.
 //!
 //! We do not touch installed peers. You can use a different peer by setting its environment variable.
 
@@ -10,234 +10,66 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::cargo::{Workspace, write};
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use crate::cargo::Workspace;
 use install::Versions;
+pub(crate) use system::apt_as_root;
 
 /// A third-party program or package.
-pub(crate) struct Peer {
+#[derive(Deserialize)]
+struct Peer {
     /// The name for messages.
-    name: &'static str,
+    name: String,
+    #[serde(flatten)]
     source: Source,
-    /// Environment variables by which the tests find the peer, or by which you can replace or skip it.
-    variables: &'static [&'static str],
-    /// Whether only `check --all` needs this peer, because it takes gigabytes or minutes.
+    variable: Option<String>,
+    #[serde(default, rename = "large")]
     is_large: bool,
 }
 
-/// Where peers come from. Folders are relative to `target/peers`, and lists to `crates`.
+/// Where peers come from. `peers.toml` explains the fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Source {
-    /// System packages, and the program that shows whether they are installed.
-    System { program: &'static str, packages: &'static [&'static str] },
-    /// A program from crates.io, and how the first line of its `--version` output begins.
-    Cargo { program: &'static str, package: &'static str, version: &'static str, shown: &'static str },
-    /// The packages in a `package.json`.
-    Npm { folder: &'static str, list: &'static str },
-    /// The packages in a `requirements.txt`, for Python 3.`least` or later.
-    Python { folder: &'static str, list: &'static str, least: u32 },
+    System {
+        program: String,
+        packages: Vec<String>,
+    },
+    Cargo {
+        program: String,
+        package: String,
+        version: String,
+        shown: String,
+    },
+    Npm {
+        folder: String,
+        list: String,
+    },
+    Python {
+        folder: String,
+        list: String,
+        #[serde(default = "ordinary_python")]
+        least: u32,
+    },
 }
 
 /// The minor version of Python that the lists of ordinary tests require.
-const PYTHON: u32 = 10;
+fn ordinary_python() -> u32 {
+    10
+}
 
-const PEERS: &[Peer] = &[
-    Peer {
-        name: "ripgrep",
-        source: Source::Cargo { program: "rg", package: "ripgrep", version: "15.2.0", shown: "ripgrep 15." },
-        variables: &["FORAGE_TEST_RG"],
-        is_large: false,
-    },
-    Peer {
-        name: "ugrep",
-        source: Source::System { program: "ugrep", packages: &["ugrep"] },
-        variables: &["FORAGE_TEST_UGREP"],
-        is_large: false,
-    },
-    Peer {
-        name: "aimock",
-        source: Source::Npm { folder: "aimock", list: "forage-llm/tests/clients/package.json" },
-        variables: &["FORAGE_TEST_AIMOCK"],
-        is_large: false,
-    },
-    Peer {
-        name: "the official MCP clients and the conformance suite",
-        source: Source::Npm { folder: CLIENTS, list: "forage/tests/clients/package.json" },
-        variables: &["FORAGE_TEST_MCP_PEERS"],
-        is_large: false,
-    },
-    Peer {
-        name: "the official MCP server",
-        source: Source::Npm { folder: "mcp/servers", list: "forage/tests/clients/servers/package.json" },
-        variables: &["FORAGE_TEST_MCP_PEERS"],
-        is_large: false,
-    },
-    Peer {
-        name: "the Python MCP client, version 1",
-        source: Source::Python {
-            folder: "mcp/python-1",
-            list: "forage/tests/clients/requirements-1.txt",
-            least: PYTHON,
-        },
-        variables: &["FORAGE_TEST_MCP_PEERS"],
-        is_large: false,
-    },
-    Peer {
-        name: "the Python MCP client, version 2",
-        source: Source::Python {
-            folder: "mcp/python-2",
-            list: "forage/tests/clients/requirements-2.txt",
-            least: PYTHON,
-        },
-        variables: &["FORAGE_TEST_MCP_PEERS"],
-        is_large: false,
-    },
-    Peer {
-        name: "OpenTelemetry's packages for Python",
-        source: Source::Python {
-            folder: "mcp/spans",
-            list: "forage/tests/clients/requirements-spans.txt",
-            least: PYTHON,
-        },
-        variables: &["FORAGE_TEST_MCP_PEERS"],
-        is_large: false,
-    },
-    Peer {
-        name: "Qdrant's client and engine for Python",
-        source: Source::Python {
-            folder: LOOKUP,
-            list: "forage-lookup/tests/clients/requirements.txt",
-            least: PYTHON,
-        },
-        variables: &["FORAGE_TEST_QDRANT_PYTHON"],
-        is_large: false,
-    },
-    Peer {
-        name: "a linker for ARM",
-        source: Source::System {
-            program: "aarch64-linux-gnu-gcc",
-            packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "an ARM emulator",
-        source: Source::System { program: "qemu-aarch64", packages: &["qemu-user"] },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "a linker for Windows",
-        source: Source::System {
-            program: "x86_64-w64-mingw32-gcc",
-            packages: &["gcc-mingw-w64-x86-64-win32"],
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "Wine",
-        source: Source::System { program: "wine", packages: &["wine64", "wine"] },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "the agents",
-        source: Source::Npm { folder: "clients", list: "forage/tests/clients/real/package.json" },
-        variables: &["FORAGE_TEST_CLIENTS"],
-        is_large: true,
-    },
-    Peer {
-        name: "a browser driver",
-        source: Source::Npm { folder: PAGE, list: "forage-ui/tests/page/package.json" },
-        variables: &["FORAGE_TEST_PAGE"],
-        is_large: true,
-    },
-    Peer {
-        name: "the Python agent frameworks",
-        source: Source::Python {
-            folder: "frameworks/python",
-            list: "forage/tests/clients/frameworks/requirements.txt",
-            least: 11,
-        },
-        variables: &["FORAGE_TEST_FRAMEWORKS"],
-        is_large: true,
-    },
-    Peer {
-        name: "fast-agent",
-        source: Source::Python {
-            folder: "frameworks/fast-agent",
-            list: "forage/tests/clients/frameworks/requirements-fast-agent.txt",
-            least: 12,
-        },
-        variables: &["FORAGE_TEST_FRAMEWORKS"],
-        is_large: true,
-    },
-    Peer {
-        name: "the official filesystem server",
-        source: Source::Npm { folder: "frameworks", list: "forage/tests/clients/frameworks/package.json" },
-        variables: &["FORAGE_TEST_FRAMEWORKS"],
-        is_large: true,
-    },
-    Peer {
-        name: "mdBook",
-        source: Source::Cargo {
-            program: "mdbook",
-            package: "mdbook",
-            version: "0.5.4",
-            shown: "mdbook v0.5.",
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "a browser",
-        source: Source::System { program: BROWSER, packages: &["chromium"] },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "a spell checker",
-        source: Source::Python {
-            folder: SPELLING,
-            list: "forage/tests/clients/spelling/requirements.txt",
-            least: PYTHON,
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "maturin and zig",
-        source: Source::Python {
-            folder: PACKAGING,
-            list: "forage/tests/clients/packaging/requirements.txt",
-            least: PYTHON,
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "the checkers of the Python package",
-        source: Source::Python {
-            folder: BINDINGS,
-            list: "forage-python/tests/requirements.txt",
-            least: PYTHON,
-        },
-        variables: &[],
-        is_large: true,
-    },
-    Peer {
-        name: "the linters of bundles and workflows",
-        source: Source::Npm { folder: PACKAGE_CHECKS, list: "forage/tests/clients/packaging/package.json" },
-        variables: &[],
-        is_large: true,
-    },
-];
+fn all() -> Result<Vec<Peer>> {
+    let mut file: toml::Table = include_str!("peers.toml").parse()?;
+    let peers = file.remove("peer").context("peers.toml has no peers")?;
+    peers.try_into().context("peers.toml")
+}
 
 /// The tools that build packages.
 pub(crate) const PACKAGING: &str = "packaging/python";
 /// The tools that check bundles and workflows.
 pub(crate) const PACKAGE_CHECKS: &str = "packaging/npm";
-const LOOKUP: &str = "lookup/python";
 pub(crate) const SPELLING: &str = "spelling";
 /// The official clients of MCP.
 pub(crate) const CLIENTS: &str = "mcp";
@@ -249,117 +81,91 @@ pub(crate) const BROWSER: &str = "chromium";
 pub(crate) const SYSTEMS: [&str; 5] =
     ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine", PACKAGING];
 
-/// The folder into which we install everything.
-fn folder(workspace: &Workspace) -> PathBuf {
-    workspace.path("target/peers")
-}
+/// The folder into which we install everything, relative to the root.
+pub(crate) const FOLDER: &str = "target/peers";
 
 /// Makes a test fail if its peer is missing. Otherwise it is skipped.
 pub(crate) const REQUIRED: &str = "FORAGE_REQUIRE_PEERS";
 
-/// Returns the environment variables for every command in the workspace. `PATH` begins with the installed
-/// programs. All peers are required, so no step skips a test because of one.
-pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = root.join("target/peers/bin");
-    let path = std::env::join_paths([installed].into_iter().chain(std::env::split_paths(&path)));
-    let path = path.into_iter().map(|path| ("PATH", path));
-    path.chain([(REQUIRED, "1".into())]).collect()
-}
-
 /// The caller's settings that would change the output of peers.
 pub(crate) const UNWANTED: [&str; 3] = ["RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR"];
 
-/// Installs the missing peers of the tests and, with `all`, those of `check --all`.
+/// Returns the environment variables for every command in the workspace. `PATH` begins with the installed
+/// programs. All peers are required, so no step skips a test because of one.
+pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
+    let path = path_with(&root.join(FOLDER).join("bin")).into_iter().map(|path| ("PATH", path));
+    path.chain([(REQUIRED, "1".into())]).collect()
+}
+
+/// Returns a `PATH` that begins with this folder.
+pub(crate) fn path_with(folder: &Path) -> Option<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&path))).ok()
+}
+
+/// Returns a program of a Python environment below [`FOLDER`].
+pub(crate) fn python_tool(workspace: &Workspace, environment: &str, name: &str) -> PathBuf {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    workspace.path(FOLDER).join(environment).join(folder).join(name)
+}
+
+/// Installs the missing peers of the tests and, with `large`, those of `check --all`.
 ///
 /// # Errors
 ///
 /// Before anything is installed, returns an error that lists all missing requirements that we can't install.
 /// Otherwise, returns an error that lists all installations that have failed.
-pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
-    install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
+pub(crate) fn install(workspace: &Workspace, large: bool) -> Result<()> {
+    install_those(workspace, Versions::Pinned, |peer| large || !peer.is_large)
 }
 
 /// Installs the peers with these names. Each name is that of a program or a folder.
-pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(), String> {
-    install_those(workspace, Versions::Pinned, |peer| match peer.source {
-        Source::System { program, .. } | Source::Cargo { program, .. } => names.contains(&program),
-        Source::Npm { folder, .. } | Source::Python { folder, .. } => names.contains(&folder),
+pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<()> {
+    install_those(workspace, Versions::Pinned, |peer| match &peer.source {
+        Source::System { program: name, .. } | Source::Cargo { program: name, .. } => {
+            names.contains(&name.as_str())
+        }
+        Source::Npm { folder, .. } | Source::Python { folder, .. } => names.contains(&folder.as_str()),
     })
 }
 
-/// The output of the tests with the newest versions of a group of peers.
-pub(crate) struct Newest {
-    /// The folder with these versions, next to the pinned ones.
-    pub(crate) folder: PathBuf,
-    pub(crate) printed: String,
-    /// The file with the output.
-    pub(crate) log: String,
+/// Installs the newest versions of the peers with this variable.
+pub(crate) fn install_newest(workspace: &Workspace, variable: &str) -> Result<()> {
+    install_those(workspace, Versions::Newest, |peer| peer.variable.as_deref() == Some(variable))
 }
 
-impl Newest {
-    /// Installs the newest versions of a group of peers and runs its tests. It does not matter whether they
-    /// pass.
-    pub(crate) fn test(
-        workspace: &Workspace,
-        group: &str,
-        variable: &str,
-        tests: &[&str],
-    ) -> Result<Self, String> {
-        install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))?;
-        let folder = folder(workspace).join(format!("{group}-newest"));
-        let printed = workspace.cargo_printed(tests, &[(variable, &folder.display().to_string())])?;
-        let log = workspace.path(&format!("target/{group}-newest.log"));
-        write(&log, &printed)?;
-        Ok(Self { folder, printed, log: workspace.shown(&log) })
-    }
-}
-
-/// Updates the system's package lists.
-pub(crate) fn update_package_lists(workspace: &Workspace) -> Result<(), String> {
-    system::apt_as_root(workspace, &["update"])
-}
-
-/// Returns the path of the spell checker.
-pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
-    folder(workspace).join(SPELLING).join("bin/typos")
-}
-
-fn install_those(
-    workspace: &Workspace,
-    versions: Versions,
-    is_wanted: impl Fn(&Peer) -> bool,
-) -> Result<(), String> {
-    // If the caller has set all variables of a peer, the tests use the caller's own. `.cargo/config.toml` sets
+fn install_those(workspace: &Workspace, versions: Versions, is_wanted: impl Fn(&Peer) -> bool) -> Result<()> {
+    // If the caller has set the variable of a peer, the tests use the caller's own. `.cargo/config.toml` sets
     // some of them to our folder.
-    let ours = folder(workspace);
-    let is_own = |variable: &&str| {
-        std::env::var_os(variable).is_some_and(|value| !Path::new(&value).starts_with(&ours))
+    let ours = workspace.path(FOLDER);
+    let is_named = |peer: &Peer| {
+        let value = peer.variable.as_ref().and_then(std::env::var_os);
+        value.is_some_and(|value| !Path::new(&value).starts_with(&ours))
     };
-    let is_named = |peer: &Peer| !peer.variables.is_empty() && peer.variables.iter().all(is_own);
-    let wanted: Vec<&Peer> = PEERS.iter().filter(|peer| is_wanted(peer)).collect();
-    let is_missing = |peer: &&&Peer| !is_named(peer) && !peer.is_installed(workspace, versions);
-    let mut missing: Vec<&Peer> = wanted.iter().filter(is_missing).copied().collect();
-    println!("    {} of {} peers are there", wanted.len() - missing.len(), wanted.len());
+    let mut missing = all()?;
+    missing.retain(|peer| is_wanted(peer));
+    let wanted = missing.len();
+    missing.retain(|peer| !is_named(peer) && !peer.is_installed(workspace, versions));
+    println!("    {} of {wanted} peers are there", wanted - missing.len());
     system::provide(workspace, &missing)?;
     // At this point, the system packages are installed.
     missing.retain(|peer| !matches!(peer.source, Source::System { .. }));
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for peer in missing {
+        for peer in &missing {
             println!("    installing {}", peer.name);
             let failures = &failures;
             scope.spawn(move || {
                 if let Err(error) = peer.install(workspace, versions)
                     && let Ok(mut failures) = failures.lock()
                 {
-                    failures.push(format!("{} can't be installed: {error}", peer.name));
+                    failures.push(format!("{} can't be installed: {error:#}", peer.name));
                 }
             });
         }
     });
     let failures = failures.into_inner().unwrap_or_default();
-    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+    if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
 }
 
 #[cfg(test)]
@@ -376,13 +182,14 @@ mod tests {
     fn every_list_is_there_and_every_folder_is_of_one_peer() {
         let workspace = Workspace::from_manifest_dir();
         let mut folders = Vec::new();
-        for peer in PEERS {
+        for peer in all().unwrap() {
             if let Source::Npm { folder, list } | Source::Python { folder, list, .. } = peer.source {
-                assert!(workspace.path("crates").join(list).is_file(), "{list}");
+                assert!(workspace.path("crates").join(&list).is_file(), "{list}");
                 folders.push(folder);
             }
         }
         let all = folders.len();
+        assert!(all > 0);
         folders.sort_unstable();
         folders.dedup();
         assert_eq!(folders.len(), all);

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anstyle_svg::Term;
+use anyhow::{Context as _, Result};
+use fs_err as fs;
 
 use crate::cargo::{Workspace, files_below, printed, write};
 
@@ -25,63 +27,45 @@ const COLOURS: [(&str, &str, &str); 5] = [
 ];
 
 /// Renders the screenshot as SVG.
-pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
-    let place = std::env::temp_dir().join(format!("forage-picture-{}", std::process::id()));
-    let made = picture(workspace, &place);
-    let _ = std::fs::remove_dir_all(&place);
-    made
-}
-
-fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
-    let (sources, home) = (sources(workspace)?, place.join("home"));
-    let name = sources.file_name().ok_or("the package has no directory")?;
-    let project = place.join(name);
+pub(crate) fn render(workspace: &Workspace) -> Result<String> {
+    let place = tempfile::tempdir()?;
+    let (sources, home) = (sources(workspace)?, place.path().join("home"));
+    let project = place.path().join(sources.file_name().context("the package has no directory")?);
     for path in files_below(&sources)? {
-        let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        write(&project.join(path.strip_prefix(&sources).unwrap_or(&path)), text)?;
+        write(&project.join(path.strip_prefix(&sources)?), fs::read(&path)?)?;
     }
-    std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
+    fs::create_dir_all(&home)?;
     let mut typed = String::new();
     for arguments in COMMANDS {
-        let mut command = workspace.program(workspace.forage()?);
+        let mut command = workspace.forage("")?;
         command.current_dir(&project).env("HOME", &home).env_remove("XDG_CACHE_HOME");
-        command.args(arguments).args([
-            "--root",
-            ".",
-            "--color",
-            "always",
-            "--config",
-            "/dev/null",
-            "--quiet",
-        ]);
-        let text = printed(&mut command, &format!("`forage {}`", arguments.join(" ")))?;
+        let plain = "--root . --color always --config /dev/null --quiet";
+        let text = printed(command.args(arguments).args(plain.split(' ')))?;
         // We remove cursors, since they depend on where the project is.
-        let lines: Vec<&str> =
-            text.trim_end().lines().filter(|line| !line.contains("more results: ")).collect();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains("more results: ")).collect();
         typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), lines.join("\n")));
     }
     themed(&Term::new().render_svg(typed.trim_end()))
 }
 
 /// Finds the directory of the package, which cargo has unpacked to build Forage.
-fn sources(workspace: &Workspace) -> Result<PathBuf, String> {
-    let metadata = workspace.cargo_json(&["metadata", "--format-version", "1", "--locked"])?;
-    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
-    let package = packages.iter().find(|package| package["name"] == PACKAGE);
+fn sources(workspace: &Workspace) -> Result<PathBuf> {
+    let metadata = workspace.metadata("--locked")?;
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|package| package["name"] == PACKAGE);
     let manifest = package.and_then(|package| package["manifest_path"].as_str());
-    let manifest = manifest.ok_or_else(|| format!("Cargo.lock has no {PACKAGE}"))?;
-    Ok(Path::new(manifest).parent().unwrap_or(Path::new("")).to_owned())
+    Ok(Path::new(manifest.with_context(|| format!("Cargo.lock has no {PACKAGE}"))?).with_file_name(""))
 }
 
 /// Replaces the colors of a VGA terminal with light and dark colors of a page.
-fn themed(svg: &str) -> Result<String, String> {
+fn themed(svg: &str) -> Result<String> {
     let (mut light, mut dark) = (String::new(), String::new());
     for line in svg.lines() {
         let class = line.trim().strip_prefix('.').and_then(|line| line.split_once(" { fill: "));
         match class.filter(|_| line.trim().ends_with('}')) {
             Some((name, _)) => {
                 let colours = COLOURS.iter().find(|(class, ..)| *class == name);
-                let (_, on_light, on_dark) = colours.ok_or_else(|| format!("no colour for .{name}"))?;
+                let (_, on_light, on_dark) = colours.with_context(|| format!("no colour for .{name}"))?;
                 light.push_str(&format!("    .{name} {{ fill: {on_light} }}\n"));
                 dark.push_str(&format!("      .{name} {{ fill: {on_dark} }}\n"));
             }

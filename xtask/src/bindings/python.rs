@@ -9,10 +9,10 @@ use super::{Surface, TypeNames, fields, pascal, type_of};
 /// Fields of an answer that its class defines on its own.
 const OWN: [&str; 3] = ["text", "found", "to_dict"];
 
-pub(super) fn stub(surface: &Surface<'_>) -> String {
+pub(super) fn stub(surface: &Surface) -> String {
     let mut stub = HEAD.to_owned();
     for error in &surface.errors {
-        let description = documentation(error.description);
+        let description = documentation(&error.description);
         stub += &format!("\nclass {}(ForageError):\n    {description}\n", error.name);
     }
     for (name, part) in surface.records() {
@@ -24,25 +24,25 @@ pub(super) fn stub(surface: &Surface<'_>) -> String {
     let mut blocking = WORKSPACE.to_owned();
     let mut awaited = ASYNC_WORKSPACE.to_owned();
     for method in &surface.methods {
-        let (name, answer) = (method.name, pascal(method.name) + "Answer");
-        stub += &record(&answer, "Answer", method.answer, &OWN);
-        if let Some((_, items)) = method.items {
-            let item = type_of(&Python::RECORDS, &items["items"], &answer);
+        let (name, answer) = (&method.name, pascal(&method.name) + "Answer");
+        stub += &record(&answer, "Answer", &method.answer, &OWN);
+        if let Some(item) = method.item() {
+            let item = type_of(&Python::RECORDS, item, &answer);
             stub += &format!(
                 "    def __iter__(self) -> Iterator[{item}]: ...\n    def __len__(self) -> int: ...\n"
             );
         }
-        stub += &record(&format!("{answer}OfRoot"), "Record", method.answer, &["other_roots"]);
-        let arguments = parameters(method.arguments);
+        stub += &record(&format!("{answer}OfRoot"), "Record", &method.answer, &["other_roots"]);
+        let arguments = parameters(&method.arguments);
         let signature = format!("def {name}(self, {arguments}) -> {answer}:\n");
-        blocking += &format!("    {signature}{}", docstring(method.docstring, method.python));
-        awaited += &format!("    async {signature}{}", docstring(method.docstring, ""));
+        blocking += &format!("    {signature}{}", docstring(&method.docstring, &method.python));
+        awaited += &format!("    async {signature}{}", docstring(&method.docstring, ""));
         let Some(each) = &method.each else { continue };
-        let arguments = parameters(each.arguments);
+        let arguments = parameters(&each.arguments);
         for (of_class, of) in [(&mut blocking, "Each"), (&mut awaited, "AsyncEach")] {
             *of_class +=
-                &format!("    def {name}_each(self, {arguments}) -> {of}[{}, {answer}]:\n", each.piece);
-            *of_class += &docstring(each.docstring, "");
+                &format!("    def {name}_each(self, {arguments}) -> {of}[{}, {answer}]:\n", each.item());
+            *of_class += &docstring(&each.docstring, "");
         }
     }
     stub = stub + &blocking + &awaited;

@@ -7,18 +7,18 @@ use super::{Surface, SurfaceMethod, TypeNames, fields, pascal, type_of};
 /// The exported names, except for the subclasses of `ForageError`.
 const NAMES: [&str; 5] = ["Workspace", "Answer", "Asked", "Each", "ForageError"];
 
-pub(super) fn module(surface: &Surface<'_>) -> String {
+pub(super) fn module(surface: &Surface) -> String {
     let errors = surface.errors.iter().map(|error| format!("  {},\n", error.name));
     let names = NAMES.iter().map(|name| format!("  {name},\n")).chain(errors).collect::<String>();
     format!("import forage from \"./index.js\";\n\nexport const {{\n{names}}} = forage;\n")
 }
 
-pub(super) fn declarations(surface: &Surface<'_>) -> String {
+pub(super) fn declarations(surface: &Surface) -> String {
     let mut text = HEAD.to_owned();
     for error in &surface.errors {
         text += &format!(
             "\n{}export declare class {} extends ForageError {{\n  readonly code: {:?};\n}}\n",
-            documentation(error.description, ""),
+            documentation(&error.description, ""),
             error.name,
             error.code,
         );
@@ -30,11 +30,11 @@ pub(super) fn declarations(surface: &Surface<'_>) -> String {
         text += &interface(name, part, &TypeScript::RECORDS);
     }
     for method in &surface.methods {
-        let own = pascal(method.name);
-        text += &interface(&format!("{own}Arguments"), method.arguments, &TypeScript::ARGUMENTS);
-        text += &interface(&format!("{own}Records"), method.answer, &TypeScript::RECORDS);
-        let items = method.items.map_or_else(String::new, |(_, items)| {
-            format!(" & Iterable<{}>", type_of(&TypeScript::RECORDS, &items["items"], &own))
+        let own = pascal(&method.name);
+        text += &interface(&format!("{own}Arguments"), &method.arguments, &TypeScript::ARGUMENTS);
+        text += &interface(&format!("{own}Records"), &method.answer, &TypeScript::RECORDS);
+        let items = method.item().map_or_else(String::new, |item| {
+            format!(" & Iterable<{}>", type_of(&TypeScript::RECORDS, item, &own))
         });
         text += &format!(
             "\nexport type {own}Answer = Answer<{own}Records> & Readonly<Omit<{own}Records, keyof Answer>>{items};\n"
@@ -47,16 +47,16 @@ pub(super) fn declarations(surface: &Surface<'_>) -> String {
     text + "}\n"
 }
 
-fn workspace_comment(method: &SurfaceMethod<'_>) -> String {
-    let own = pascal(method.name);
-    let name = camel(method.name);
-    let has_required = fields(method.arguments).any(|(_, _, is_required)| is_required);
+fn workspace_comment(method: &SurfaceMethod) -> String {
+    let own = pascal(&method.name);
+    let name = camel(&method.name);
+    let has_required = fields(&method.arguments).any(|(_, _, is_required)| is_required);
     let given = format!("given{}: {own}Arguments", if has_required { "" } else { "?" });
     let mut text = method_comment(method);
     text += &format!("  {name}({given}, options?: CallOptions): Promise<{own}Answer>;\n");
     if let Some(each) = &method.each {
-        let takes = |name: &str| fields(each.arguments).any(|(taken, ..)| taken == name);
-        let without = fields(method.arguments).filter(|(name, ..)| !takes(name));
+        let takes = |name: &str| fields(&each.arguments).any(|(taken, ..)| taken == name);
+        let without = fields(&method.arguments).filter(|(name, ..)| !takes(name));
         let without: Vec<String> = without.map(|(name, ..)| format!("{:?}", camel(name))).collect();
         let given = match without.is_empty() {
             true => given,
@@ -68,16 +68,16 @@ fn workspace_comment(method: &SurfaceMethod<'_>) -> String {
         let summary = format!("Like `{name}`, but iterates over all results as they are found.");
         text += &documentation(&summary, "  ");
         text +=
-            &format!("  {name}Each({given}, options?: CallOptions): Each<{}, {own}Answer>;\n", each.piece);
+            &format!("  {name}Each({given}, options?: CallOptions): Each<{}, {own}Answer>;\n", each.item());
     }
     text
 }
 
 /// Formats the comment of a method: its purpose, further details, and an example.
-fn method_comment(method: &SurfaceMethod<'_>) -> String {
-    let mut lines = vec![in_camel(method.summary)];
+fn method_comment(method: &SurfaceMethod) -> String {
+    let mut lines = vec![in_camel(&method.summary)];
     if !method.details.is_empty() {
-        lines.extend([String::new(), in_camel(method.details)]);
+        lines.extend([String::new(), in_camel(&method.details)]);
     }
     if !method.typescript.is_empty() {
         lines.extend(["@example".to_owned(), "```ts".to_owned()]);

@@ -1,12 +1,13 @@
 //! Installs peers, and checks whether they are installed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use anyhow::{Context as _, Result};
+use fs_err as fs;
 use serde_json::Value;
 
-use super::{Peer, Source, folder, system};
-use crate::cargo::{Workspace, remove, write};
+use super::{FOLDER, Peer, Source, system};
+use crate::cargo::{Workspace, printed, remove, write};
 
 /// The pinned versions of the lists, or the newest ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +30,11 @@ impl Versions {
     }
 
     /// Formats the `package.json` to install. Node itself is not a peer, so it keeps its version.
-    fn package_json(self, list: &str) -> Result<String, String> {
+    fn package_json(self, list: &str) -> Result<String> {
         if self == Self::Pinned {
             return Ok(list.to_owned());
         }
-        let mut list: Value = serde_json::from_str(list).map_err(|error| error.to_string())?;
+        let mut list: Value = serde_json::from_str(list)?;
         for (name, version) in list["dependencies"].as_object_mut().into_iter().flatten() {
             if name != "node" {
                 *version = Value::from("latest");
@@ -59,119 +60,62 @@ impl Peer {
         match &self.source {
             Source::System { program, .. } => system::has(program, workspace),
             Source::Cargo { program, shown, .. } => {
-                let printed = workspace.program(program).arg("--version").stderr(Stdio::null()).output();
-                printed.is_ok_and(|printed| String::from_utf8_lossy(&printed.stdout).starts_with(shown))
+                printed(workspace.program(program).arg("--version")).is_ok_and(|line| line.starts_with(shown))
             }
-            Source::Npm { folder: below, .. } | Source::Python { folder: below, .. } => {
-                let place = versions.place(&folder(workspace), below);
-                versions == Versions::Pinned
-                    && self.stamp(workspace).is_ok_and(|stamp| {
-                        std::fs::read_to_string(self.stamped(&place)).is_ok_and(|found| found == stamp)
-                    })
+            Source::Npm { folder, list } | Source::Python { folder, list, .. } => {
+                // The list marks a complete installation, so that we repeat an interrupted one.
+                let found = fs::read_to_string(self.stamp(&workspace.path(FOLDER).join(folder), list));
+                let expected = workspace.read(Path::new("crates").join(list));
+                versions == Versions::Pinned && found.is_ok_and(|found| expected.is_ok_and(|it| it == found))
             }
         }
-    }
-
-    /// Returns the text that marks a complete installation, so that we repeat an interrupted one. This is the
-    /// list itself.
-    fn stamp(&self, workspace: &Workspace) -> Result<String, String> {
-        let (Source::Npm { list, .. } | Source::Python { list, .. }) = self.source else {
-            return Ok(String::new());
-        };
-        workspace.read(&workspace.path("crates").join(list))
     }
 
     /// Returns the path of the mark, which the tests also compare with the list. For an environment, it must
     /// be outside of the environment's folder, because that folder is replaced as a whole.
-    fn stamped(&self, place: &Path) -> PathBuf {
-        let list = match self.source {
-            Source::Npm { list, .. } | Source::Python { list, .. } => list.rsplit('/').next().unwrap_or(list),
-            Source::System { .. } | Source::Cargo { .. } => "",
-        };
+    fn stamp(&self, place: &Path, list: &str) -> PathBuf {
+        let name = list.rsplit('/').next().unwrap_or(list);
         match self.source {
-            Source::Python { .. } => place.parent().unwrap_or(place).join(list),
-            _ => place.join(list),
+            Source::Python { .. } => place.with_file_name(name),
+            _ => place.join(name),
         }
     }
 
-    pub(super) fn install(&self, workspace: &Workspace, versions: Versions) -> Result<(), String> {
-        let peers = folder(workspace);
-        match &self.source {
+    pub(super) fn install(&self, workspace: &Workspace, versions: Versions) -> Result<()> {
+        let peers = workspace.path(FOLDER);
+        let (folder, list) = match &self.source {
             // We have already installed this, together with the other system packages.
-            Source::System { .. } => Ok(()),
+            Source::System { .. } => return Ok(()),
             Source::Cargo { package, version, .. } => {
-                let root = peers.display().to_string();
-                let arguments = [
-                    "install",
-                    package,
-                    "--version",
-                    version,
-                    "--locked",
-                    "--quiet",
-                    "--root",
-                    root.as_str(),
-                ];
-                run(workspace.program("cargo").args(arguments))
+                let install = format!("cargo install {package} --version {version} --locked --quiet --root");
+                return printed(workspace.command(&install).arg(peers)).map(drop);
             }
-            Source::Npm { folder: below, .. } => {
-                let place = versions.place(&peers, below);
-                self.npm(workspace, versions, &place)
-            }
-            Source::Python { folder: below, least, .. } => {
-                let place = versions.place(&peers, below);
-                let python = system::python(workspace, *least).ok_or("there is no Python for it")?;
-                self.environment(workspace, versions, &place, &python)
-            }
+            Source::Npm { folder, list } | Source::Python { folder, list, .. } => (folder, list),
+        };
+        let place = versions.place(&peers, folder);
+        let wanted = workspace.read(Path::new("crates").join(list))?;
+        if let Source::Python { least, .. } = self.source {
+            let python = system::python(workspace, least).context("there is no Python for it")?;
+            remove(&place)?;
+            printed(workspace.program(python).args(["-m", "venv"]).arg(&place))?;
+            write(&place.join("wanted.txt"), versions.requirements_txt(&wanted))?;
+            let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
+            let quiet = ["install", "--quiet", "--disable-pip-version-check", "-r"];
+            printed(workspace.program(pip).args(quiet).arg(place.join("wanted.txt")))?;
+        } else {
+            // We install into another folder and write the list last. If we are interrupted, the next run
+            // repeats the installation.
+            let making = place.join("npm");
+            remove(&making)?;
+            remove(&place.join("node_modules"))?;
+            write(&making.join("package.json"), versions.package_json(&wanted)?)?;
+            let npm = "npm install --no-audit --no-fund --no-package-lock --loglevel=error --prefix";
+            printed(workspace.command(npm).arg(&making))?;
+            fs::rename(making.join("node_modules"), place.join("node_modules"))?;
+            remove(&making)?;
         }
+        write(&self.stamp(&place, list), &wanted)
     }
-
-    fn npm(&self, workspace: &Workspace, versions: Versions, place: &Path) -> Result<(), String> {
-        let list = self.stamp(workspace)?;
-        // We install into another folder and write the list last. If we are interrupted, the next run repeats
-        // the installation.
-        let making = place.join("npm");
-        for old in [&making, &place.join("node_modules")] {
-            remove(old)?;
-        }
-        write(&making.join("package.json"), &versions.package_json(&list)?)?;
-        let quiet =
-            ["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--prefix"];
-        run(workspace.program("npm").args(quiet).arg(&making))?;
-        std::fs::rename(making.join("node_modules"), place.join("node_modules"))
-            .map_err(|error| error.to_string())?;
-        remove(&making)?;
-        write(&self.stamped(place), &list)
-    }
-
-    fn environment(
-        &self,
-        workspace: &Workspace,
-        versions: Versions,
-        place: &Path,
-        python: &Path,
-    ) -> Result<(), String> {
-        let list = self.stamp(workspace)?;
-        remove(place)?;
-        run(workspace.program(python).args(["-m", "venv"]).arg(place))?;
-        let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
-        let quiet = ["install", "--quiet", "--disable-pip-version-check"];
-        let wanted = place.join("wanted.txt");
-        write(&wanted, versions.requirements_txt(&list))?;
-        run(workspace.program(&pip).args(quiet).arg("-r").arg(&wanted))?;
-        write(&self.stamped(place), &list)
-    }
-}
-
-/// Runs a command silently. An error contains its output.
-pub(super) fn run(command: &mut Command) -> Result<(), String> {
-    let shown = format!("`{}`", command.get_program().to_string_lossy());
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{shown} did not start: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    Err(format!("{shown} failed ({}):\n{}{}", output.status, stdout, stderr.trim_end()))
 }
 
 #[cfg(test)]
@@ -187,7 +131,7 @@ mod tests {
         let list = r#"{"dependencies": {"a": "1.2.3", "node": "22.1.0"}}"#;
         let newest: Value = serde_json::from_str(&Versions::Newest.package_json(list).unwrap()).unwrap();
         assert_eq!(newest["dependencies"], serde_json::json!({"a": "latest", "node": "22.1.0"}));
-        assert_eq!(Versions::Pinned.package_json(list).as_deref(), Ok(list));
+        assert_eq!(Versions::Pinned.package_json(list).unwrap(), list);
         assert_eq!(Versions::Newest.requirements_txt("a[x]==1.0\nb==2\n"), "a[x]\nb");
     }
 }

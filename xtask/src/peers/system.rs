@@ -3,73 +3,54 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::install::run;
-use super::{Peer, Source};
-use crate::cargo::Workspace;
+use anyhow::{Context as _, Result, bail};
 
-/// A requirement of an installation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Need {
-    /// The name for messages.
-    what: String,
-    /// The Debian packages that contain it.
-    packages: Vec<String>,
-}
+use super::{Peer, Source};
+use crate::cargo::{Workspace, printed};
 
 /// Provides the system requirements of the peers. Installs packages if possible.
 ///
 /// # Errors
 ///
 /// Returns an error that lists all missing requirements, with the packages that contain each of them.
-pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), String> {
-    components(workspace)?;
+pub(super) fn provide(workspace: &Workspace, peers: &[Peer]) -> Result<()> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if !workspace.has_subcommand(subcommand) {
+            println!("    installing {component}");
+            printed(&mut workspace.command(&format!("rustup component add {component}")))
+                .with_context(|| format!("`cargo {subcommand}` is missing"))?;
+        }
+    }
     let missing = needs(workspace, peers);
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<&str> =
-        missing.iter().flat_map(|need| need.packages.iter().map(String::as_str)).collect();
-    let installed = if has("apt-get", workspace) {
-        println!("    installing {}", packages.join(", "));
-        install_packages(workspace, &packages)
-    } else {
-        Err("there is no `apt-get` here".to_owned())
-    };
-    let still = needs(workspace, peers);
-    match installed {
-        _ if still.is_empty() => Ok(()),
-        installed => {
-            let missing: Vec<String> = still.iter().map(Need::description).collect();
-            let why = installed.err().map(|why| format!("\n({why})")).unwrap_or_default();
-            Err(format!(
-                "the tests need programs that are missing here; install them:\n{}{why}",
-                missing.join("\n")
-            ))
-        }
+    let packages = missing.iter().map(|(_, packages)| packages.as_str()).collect::<Vec<_>>().join(" ");
+    println!("    installing {packages}");
+    let installed = install_packages(workspace, &packages);
+    let missing = needs(workspace, peers);
+    if missing.is_empty() {
+        return Ok(());
     }
+    let line = |(what, packages): &(String, String)| format!("  {what} (on Debian: apt install {packages})");
+    let lines = missing.iter().map(line).collect::<Vec<_>>().join("\n");
+    let why = installed.err().map(|why| format!("\n({why:#})")).unwrap_or_default();
+    bail!("the tests need programs that are missing here; install them:\n{lines}{why}")
 }
 
-impl Need {
-    fn description(&self) -> String {
-        format!("  {} (on Debian: apt install {})", self.what, self.packages.join(" "))
-    }
-}
-
-fn needs(workspace: &Workspace, peers: &[&Peer]) -> Vec<Need> {
-    let mut needs: Vec<Need> = Vec::new();
+/// Lists the missing requirements for messages, each with the Debian packages that contain it.
+fn needs(workspace: &Workspace, peers: &[Peer]) -> Vec<(String, String)> {
+    let mut needs = Vec::new();
     for peer in peers {
-        let need = match peer.source {
-            Source::System { program, packages } if !has(program, workspace) => Need {
-                what: program.to_owned(),
-                packages: packages.iter().copied().map(str::to_owned).collect(),
-            },
-            Source::Npm { .. } if !has("npm", workspace) => {
-                Need { what: "npm".to_owned(), packages: vec!["nodejs".to_owned(), "npm".to_owned()] }
+        let need = match &peer.source {
+            Source::System { program, packages } if !has(program, workspace) => {
+                (program.clone(), packages.join(" "))
             }
-            Source::Python { least, .. } if python(workspace, least).is_none() => Need {
-                what: format!("Python 3.{least} or later with venv, for {}", peer.name),
-                packages: vec!["python3".to_owned(), "python3-venv".to_owned()],
-            },
+            Source::Npm { .. } if !has("npm", workspace) => ("npm".to_owned(), "nodejs npm".to_owned()),
+            Source::Python { least, .. } if python(workspace, *least).is_none() => (
+                format!("Python 3.{least} or later with venv, for {}", peer.name),
+                "python3 python3-venv".to_owned(),
+            ),
             _ => continue,
         };
         if !needs.contains(&need) {
@@ -77,18 +58,6 @@ fn needs(workspace: &Workspace, peers: &[&Peer]) -> Vec<Need> {
         }
     }
     needs
-}
-
-/// Installs missing rustup components.
-fn components(workspace: &Workspace) -> Result<(), String> {
-    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
-        if !workspace.has_subcommand(subcommand) {
-            println!("    installing {component}");
-            run(workspace.program("rustup").args(["component", "add", component]))
-                .map_err(|error| format!("`cargo {subcommand}` is missing: {error}"))?;
-        }
-    }
-    Ok(())
 }
 
 /// Runs a command silently. Returns whether it succeeds, or `None` if it can't be started.
@@ -106,36 +75,33 @@ pub(super) fn has(program: &str, workspace: &Workspace) -> bool {
 /// separate package.
 pub(super) fn python(workspace: &Workspace, least: u32) -> Option<PathBuf> {
     let named = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"].map(PathBuf::from);
-    let of_pyenv = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv/versions"));
-    let of_pyenv = of_pyenv.and_then(|versions| std::fs::read_dir(versions).ok()).into_iter().flatten();
-    let of_pyenv = of_pyenv.flatten().map(|version| version.path().join("bin/python3"));
+    let of_pyenv =
+        std::env::home_dir().and_then(|home| Path::new(&home).join(".pyenv/versions").read_dir().ok());
+    let of_pyenv = of_pyenv.into_iter().flatten().flatten().map(|version| version.path().join("bin/python3"));
     let asked = format!("import sys, venv, ensurepip; sys.exit(sys.version_info < (3, {least}))");
     let can = |python: &PathBuf| started(workspace.program(python).args(["-c", &asked])) == Some(true);
     named.into_iter().chain(of_pyenv).find(can)
 }
 
-/// Returns the words before a command that run it as root, or `None` if this is not possible.
-fn root(workspace: &Workspace) -> Option<&'static [&'static str]> {
-    let id = workspace.program("id").arg("-u").output().ok()?;
-    if id.stdout.trim_ascii() == b"0" {
-        return Some(&[]);
+/// Runs `apt-get` as root, or with `sudo` if it needs no password.
+pub(crate) fn apt_as_root(workspace: &Workspace, arguments: &str) -> Result<()> {
+    let is_root = printed(&mut workspace.command("id -u"))? == "0";
+    if !is_root && started(&mut workspace.command("sudo -n true")) != Some(true) {
+        bail!("packages can't be installed without root or `sudo`");
     }
-    let can = started(workspace.program("sudo").args(["-n", "true"])) == Some(true);
-    can.then_some(&["sudo", "-n"])
+    let sudo = if is_root { "" } else { "sudo -n " };
+    let mut command = workspace.command(&format!("{sudo}apt-get {arguments}"));
+    printed(command.env("DEBIAN_FRONTEND", "noninteractive")).map(drop)
 }
 
-/// Runs `apt-get` as root.
-pub(super) fn apt_as_root(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
-    let root = root(workspace).ok_or("packages can't be installed without root or `sudo`")?;
-    let words = [root, &["apt-get"], arguments].concat();
-    let (program, rest) = words.split_first().ok_or("no command")?;
-    let mut command: Command = workspace.program(program);
-    run(command.args(rest).env("DEBIAN_FRONTEND", "noninteractive"))
-}
-
-fn install_packages(workspace: &Workspace, packages: &[&str]) -> Result<(), String> {
-    let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
-    let apt = |arguments| apt_as_root(workspace, arguments);
+fn install_packages(workspace: &Workspace, packages: &str) -> Result<()> {
+    if !has("apt-get", workspace) {
+        bail!("there is no `apt-get` here");
+    }
+    let install = format!("install -y --no-install-recommends {packages}");
     // The package lists of an image are often outdated, so we try again after an update.
-    apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
+    apt_as_root(workspace, &install).or_else(|_| {
+        apt_as_root(workspace, "update")?;
+        apt_as_root(workspace, &install)
+    })
 }

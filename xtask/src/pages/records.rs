@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value};
 
-const WRITTEN: &str = "<!-- Written by `cargo xtask generate` from the program; don't edit. -->";
+use super::{capitalized, cell};
 
 /// Generates all files from the output of `forage schema --json`. Returns their paths and texts.
-pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
-    let schemas = schemas.as_object().ok_or("`forage schema --json` does not print an object")?;
+pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>> {
+    let schemas = schemas.as_object().context("`forage schema --json` does not print an object")?;
     let mut files = vec![
         ("docs/records.md".to_owned(), records_page(schemas)?),
         ("docs/errors.md".to_owned(), errors_page(schemas)?),
@@ -22,17 +23,17 @@ pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
 
 /// Returns the path of a schema. It contains the version, so that the URL of a schema in a script stays
 /// valid.
-fn path(schema: &Value, name: &str) -> Result<String, String> {
+fn path(schema: &Value, name: &str) -> Result<String> {
     let version = schema["$id"].as_str().and_then(|id| id.rsplit(':').nth(1));
-    Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
+    Ok(format!("docs/schemas/{}/{name}.json", version.context("a schema has no version")?))
 }
 
 /// Returns the command that prints a document. Some documents are written to a file, so their commands have
 /// no `--json`.
-fn command<'s>(name: &str, schema: &'s Value) -> Result<&'s str, String> {
+fn command<'s>(name: &str, schema: &'s Value) -> Result<&'s str> {
     let title = schema["title"].as_str().unwrap_or_default();
     let command = title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
-    command.ok_or_else(|| format!("the title of {name} names no command"))
+    command.with_context(|| format!("the title of {name} names no command"))
 }
 
 /// Builds the anchor of a heading in the same way as mdBook and GitHub.
@@ -44,19 +45,8 @@ fn anchor(heading: &str) -> String {
 /// If at least this many answers have a field with the same description, we describe it once for all of them.
 const COMMON: usize = 5;
 
-fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
-    let text = format!(
-        "# Records\n\n{WRITTEN}\n\n\
-         With `--json` a command prints one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output)\n\
-         instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, an answer has the same records as\n\
-         `structuredContent` if `mcp.output` is `\"structured\"`.\n\n\
-         ```sh\nforage schema                # the names of the schemas\nforage schema grep-uses      # the JSON Schema of `forage grep --uses --json`\n```\n\n\
-         - A command that fails prints an [error](errors.md), or adds `error` and `code` to its answer.\n\
-         - A command with several paths prints `{{\"answers\": […]}}`.\n\
-         - Each heading links to the JSON Schema of the document.\n\
-         - New fields can appear at any time. If a field changes or is removed, the version in the schema's `$id` increases.\n\
-         - Human-readable text, such as in `warnings`, can change in any version.\n"
-    );
+fn records_page(schemas: &Map<String, Value>) -> Result<String> {
+    let text = include_str!("records.md").to_owned();
     let mut page = RecordsPage { text, ..RecordsPage::default() };
     page.list(schemas)?;
     page.common(schemas)?;
@@ -79,7 +69,7 @@ struct RecordsPage<'a> {
 
 impl<'a> RecordsPage<'a> {
     /// Writes links to the documents that commands print.
-    fn list(&mut self, schemas: &Map<String, Value>) -> Result<(), String> {
+    fn list(&mut self, schemas: &Map<String, Value>) -> Result<()> {
         let mut links = Vec::new();
         for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
             let command = command(name, schema)?;
@@ -92,12 +82,10 @@ impl<'a> RecordsPage<'a> {
     }
 
     /// Writes the fields that the answers of most tools have.
-    fn common(&mut self, schemas: &'a Map<String, Value>) -> Result<(), String> {
+    fn common(&mut self, schemas: &'a Map<String, Value>) -> Result<()> {
         let mains: Vec<&Value> =
             schemas.values().filter_map(main_part).filter(|main| is_of_tool(main)).collect();
-        if mains.is_empty() {
-            return Err("no schema belongs to a tool".to_owned());
-        }
+        ensure!(!mains.is_empty(), "no schema belongs to a tool");
         self.text.push_str("\n## Common fields of the tools\n\n| field | type | |\n|---|---|---|\n");
         for main in &mains {
             for (field, schema) in main["properties"].as_object().into_iter().flatten() {
@@ -111,12 +99,12 @@ impl<'a> RecordsPage<'a> {
         Ok(())
     }
 
-    fn document(&mut self, name: &str, schema: &'a Value) -> Result<(), String> {
+    fn document(&mut self, name: &str, schema: &'a Value) -> Result<()> {
         let command = command(name, schema)?;
         let file = path(schema, name)?;
         let file = file.trim_start_matches("docs/");
         let _ = write!(self.text, "\n## [`{command}`]({file})\n");
-        let parts = schema["$defs"].as_object().ok_or_else(|| format!("{name} has no parts"))?;
+        let parts = schema["$defs"].as_object().with_context(|| format!("{name} has no parts"))?;
         let Some(main) = main_part(schema) else { return Ok(()) };
         if let Some((_, equal)) = self.documents.iter().find(|(known, _)| *known == &main["properties"]) {
             let _ = write!(self.text, "\nThe same as `{equal}`.\n");
@@ -142,7 +130,7 @@ impl<'a> RecordsPage<'a> {
             if is_frame || !self.parts.insert(name) {
                 continue;
             }
-            let part = parts.get(name).ok_or_else(|| format!("there is no {name}"))?;
+            let part = parts.get(name).with_context(|| format!("there is no {name}"))?;
             let _ = write!(self.text, "\n### {name}\n");
             self.describe(part, is_tool);
             let mut named = Vec::new();
@@ -155,7 +143,7 @@ impl<'a> RecordsPage<'a> {
     /// Writes the table of an object's fields, or of the words of an enum.
     fn describe(&mut self, schema: &Value, is_linked: bool) {
         if let Some(text) = schema["description"].as_str() {
-            let _ = write!(self.text, "\n{}\n", escaped(text));
+            let _ = write!(self.text, "\n{}\n", cell(text));
         }
         let properties = schema["properties"].as_object().into_iter().flatten();
         let own: Vec<_> = properties
@@ -172,7 +160,7 @@ impl<'a> RecordsPage<'a> {
         if let Some(words) = words(schema) {
             self.text.push_str("\n| value | |\n|---|---|\n");
             for (word, text) in words {
-                let _ = writeln!(self.text, "| `{word}` | {} |", escaped(text));
+                let _ = writeln!(self.text, "| `{word}` | {} |", cell(text));
             }
         }
     }
@@ -200,7 +188,7 @@ fn row(text: &mut String, field: &str, object: &Value, schema: &Value, is_linked
         // A field that may be absent is never null.
         false => format!("{}, or absent", kind(schema, is_linked).trim_end_matches(" or null")),
     };
-    let _ = writeln!(text, "| `{field}` | {kind} | {} |", escaped(description(schema)));
+    let _ = writeln!(text, "| `{field}` | {kind} | {} |", cell(description(schema)));
 }
 
 /// Iterates over the unnamed objects of a choice.
@@ -278,34 +266,13 @@ fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
-    let schema = schemas.get("error").ok_or("there is no schema for errors")?;
-    let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the error codes are not an enum")?;
-    let mut page = format!(
-        "# Errors\n\n{WRITTEN}\n\n\
-         An error is a message on stderr. With `--json` the message is in a document on stdout, with a `code`: programs should\n\
-         test this code and not the text. The exit status is 2, or 130 after an interruption, or 1 if a model returned no\n\
-         answer ([all statuses](scripts.md#exit-status)):\n\n\
-         ```console\n$ forage grep --json '('\n? 2\n\
-         {{\"type\":\"error\",\"error\":\"regex parse error:\\n    (?:()\\n    ^\\nerror: unclosed group\\n-F takes the pattern as plain text.\",\"code\":\"pattern\"}}\n```\n\n\
-         An answer with results can also have `error` and `code`, for example if one of several paths failed. An answer that a\n\
-         limit has cut has `truncated_by` instead. The `error_type` of [telemetry](telemetry.md) is the same code.\n\n\
-         | `code` | what happened | what to do |\n|---|---|---|\n"
-    );
+fn errors_page(schemas: &Map<String, Value>) -> Result<String> {
+    let schema = schemas.get("error").context("there is no schema for errors")?;
+    let codes = words(&schema["$defs"]["ErrorCode"]).context("the error codes are not an enum")?;
+    let mut page = include_str!("errors.md").to_owned();
     for (code, text) in codes {
         let (what, to_do) = text.split_once(". ").unwrap_or((text.trim_end_matches('.'), ""));
-        let _ = writeln!(page, "| `{code}` | {} | {} |", escaped(what), escaped(to_do));
+        let _ = writeln!(page, "| `{code}` | {} | {} |", cell(what), cell(to_do));
     }
     Ok(page)
-}
-
-/// Converts the first letter to upper case.
-pub(crate) fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Escapes text for a table cell.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|")
 }

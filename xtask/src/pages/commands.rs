@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::cargo::Workspace;
-use crate::generate::escaped;
+use anyhow::{Context as _, Result};
+
+use super::escaped;
+use crate::cargo::{Workspace, printed};
 
 /// An argument, an option or a subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,16 +35,11 @@ struct Help {
 const OWN_HEADINGS: [&str; 4] = ["Arguments", "Options", "Commands", "Forage's own"];
 
 /// Generates the page with the short help of every command.
-pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
-    let mut page = String::from(
-        "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
-         This page lists the commands with their common options. `forage help COMMAND` prints all options and examples, also of\n\
-         a subcommand (`forage help sparse index`). [Which command?](which.md) helps you choose.\n\
-         Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
-         `forage search` is another name for `forage grep`.\n",
-    );
-    let names = workspace.forage_text(&["man", "--list"])?;
-    let read = |name: &str| parsed(name, &workspace.forage_text(&[name, "-h"])?);
+pub(crate) fn page(workspace: &Workspace) -> Result<String> {
+    let mut page = include_str!("commands.md").to_owned();
+    let text = |arguments: &str| printed(&mut workspace.forage(arguments)?);
+    let names = text("man --list")?;
+    let read = |name: &str| parsed(name, &text(&format!("{name} -h"))?);
     let helps: Vec<Help> = names.lines().map(read).collect::<Result<_, _>>()?;
     let shared = shared(&helps);
     helps.iter().for_each(|help| section(&mut page, help, &shared));
@@ -51,16 +48,15 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
         let about = cell(&entry.about);
         let _ = writeln!(page, "| `{}` | {} | {about} |", entry.name, names.join(", "));
     }
-    let help = workspace.forage_text(&["--help"])?;
-    let of_all = part(&help, "Global options:").ok_or("the help has no common options")?;
+    let help = text("--help")?;
+    let of_all = part(&help, "Global options:").context("the help has no common options")?;
     page.push_str("\n## Global options\n");
     table(&mut page, &entries(&format!("Options:\n{of_all}")));
     Ok(page)
 }
 
-fn parsed(name: &str, help: &str) -> Result<Help, String> {
-    let about =
-        help.lines().next().ok_or_else(|| format!("the help of `forage {name}` has no description"))?;
+fn parsed(name: &str, help: &str) -> Result<Help> {
+    let about = help.lines().next().with_context(|| format!("`forage {name}` has no description"))?;
     let own = help.split("\nGlobal options:").next().unwrap_or(help);
     let entries: Vec<Entry> =
         entries(own).into_iter().filter(|it| !it.name.contains("--help") && it.name != "help").collect();

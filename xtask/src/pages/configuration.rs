@@ -3,27 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::generate::escaped;
+use super::escaped;
 
 /// A key with its schema.
 type Key<'a> = (String, &'a Value);
 
 /// Generates the page for `schema`.
-pub(crate) fn page(schema: &Value) -> Result<String, String> {
-    let mut page = String::from(
-        "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         Your settings are in `~/.config/forage/config.toml`, or in the file named by `--config` or `FORAGE_CONFIG`. Environment\n\
-         variables override the file, and options of [commands](commands.md) override both.\n\n\
-         ```sh\nforage config --all         # every key with its value\nforage config --schema      # a JSON Schema of the file, for your editor\n```\n\n\
-         A `.forage.toml` in a project can only narrow your settings: it can lower `limits.text_bytes`, `limits.timeout_ms`\n\
-         and `limits.max_file_bytes`, and add to `search.exclude`.\n\n\
-         | key | default | |\n|---|---|---|\n",
-    );
+pub(crate) fn page(schema: &Value) -> Result<String> {
+    let mut page = include_str!("configuration.md").to_owned();
     let (mut keys, mut first_keys) = (Vec::new(), Vec::new());
     gather(schema, "", &mut keys, &mut first_keys)
-        .ok_or("a key of the schema lacks a field that its page needs")?;
+        .context("a key of the schema lacks a field that its page needs")?;
     let shared = shared_tool_keys(&keys);
     let mut written = Vec::new();
     for (key, value) in &keys {
@@ -35,7 +28,7 @@ pub(crate) fn page(schema: &Value) -> Result<String, String> {
             continue;
         }
         written.push(shown.to_owned());
-        let about = about(value).ok_or_else(|| format!("{key} has no description"))?.replace('|', "\\|");
+        let about = about(value).with_context(|| format!("{key} has no description"))?.replace('|', "\\|");
         let _ = writeln!(page, "| `{shown}` | {default} | {about} |");
     }
     for (table, key) in first_keys {

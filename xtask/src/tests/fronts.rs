@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::{Context as _, Result};
+use fs_err as fs;
 use serde_json::{Value, json};
 
-use crate::cargo::{Workspace, files_below, printed, remove, succeed, write};
-use crate::{package, peers};
+use crate::cargo::{Workspace, files_below, printed, remove, run, write};
+use crate::package;
+use crate::peers::{BINDINGS, python_tool};
 
 /// The files to search.
 const TREE: [(&str, &str); 3] = [
@@ -37,21 +40,19 @@ const NAMED: [(&str, &str, &str); 3] = [
     ("crates/forage-tools/src/registry.rs", "tools![", "CountWords, "),
 ];
 
-/// Copies the sources, adds a tool, builds all interfaces, and compares their answers.
-///
-/// # Errors
-///
-/// Returns an error if a build fails, or if an answer differs from the library's.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_named(workspace, &[peers::BINDINGS, peers::CLIENTS])?;
+#[test]
+fn all_fronts_answer_alike() {
+    if !super::is_requested("fronts") {
+        return;
+    }
+    let workspace = &Workspace::from_manifest_dir();
     let place = workspace.path("target/bindings/fronts");
     let fronts = Fronts { workspace, source: place.join("source"), place };
-    fronts.copy()?;
-    fronts.build()?;
-    let requests = workspace.read(&workspace.path("xtask/fronts/requests.json"))?;
-    let requests: Vec<(String, Value)> =
-        serde_json::from_str(&requests).map_err(|error| error.to_string())?;
-    let all = fronts.answers(&requests)?;
+    fronts.copy().unwrap();
+    fronts.build().unwrap();
+    let requests = workspace.read("xtask/fronts/requests.json").unwrap();
+    let requests: Vec<(String, Value)> = serde_json::from_str(&requests).unwrap();
+    let all = fronts.answers(&requests).unwrap();
     let (_, expected) = &all[0];
     for (name, answers) in &all[1..] {
         for (at, (request, expected)) in requests.iter().zip(expected).enumerate() {
@@ -61,14 +62,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
                 ("command line", Some(code)) => answer["code"] == code,
                 _ => answer == expected,
             };
-            if !is_same {
-                return Err(format!("{name}, {request:?}: {answer:#}\nand not {expected:#}"));
-            }
+            assert!(is_same, "{name}, {request:?}: {answer:#}\nand not {expected:#}");
         }
     }
     let answered = expected.iter().filter(|answer| answer["code"].is_null()).count();
     println!("    {} requests by {} ways, {answered} with answers: the same", requests.len(), all.len());
-    Ok(())
 }
 
 struct Fronts<'a> {
@@ -81,32 +79,32 @@ type Answers = Vec<Value>;
 
 impl Fronts<'_> {
     /// Updates the copy. We do not write unchanged files again, so that cargo does not rebuild them.
-    fn copy(&self) -> Result<(), String> {
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let listed = printed(self.workspace.program("git").args(list), "git")?;
+    fn copy(&self) -> Result<()> {
+        let list = "git ls-files -z --cached --others --exclude-standard";
+        let listed = printed(&mut self.workspace.command(list))?;
         let mut files = BTreeMap::new();
         for file in listed.split('\0').filter(|file| !file.is_empty()) {
             // Git lists a deleted file until the deletion is committed.
-            if let Ok(content) = std::fs::read(self.workspace.path(file)) {
+            if let Ok(content) = fs::read(self.workspace.path(file)) {
                 files.insert(file.to_owned(), content);
             }
         }
-        let own = |file: &str| self.workspace.read(&self.workspace.path(&format!("xtask/fronts/{file}")));
+        let own = |file: &str| self.workspace.read(format!("xtask/fronts/{file}"));
         for end in ["rs", "md"] {
             files.insert(format!("{TOOL}.{end}"), own(&format!("count_words.{end}"))?.into_bytes());
         }
         files.insert("crates/forage-tools/examples/fronts.rs".to_owned(), own("rust.rs")?.into_bytes());
         for (file, before, line) in NAMED {
-            let content = files.get_mut(file).ok_or_else(|| format!("there is no {file}"))?;
+            let content = files.get_mut(file).with_context(|| format!("there is no {file}"))?;
             let text = String::from_utf8_lossy(content).into_owned();
-            let at = text.rfind(before).ok_or_else(|| format!("{file} has no {before:?}"))?;
+            let at = text.rfind(before).with_context(|| format!("{file} has no {before:?}"))?;
             let at = if line.ends_with('\n') { at } else { at + before.len() };
             *content = format!("{}{line}{}", &text[..at], &text[at..]).into_bytes();
         }
         for file in files_below(&self.source).unwrap_or_default() {
             let below = file.strip_prefix(&self.source).unwrap_or(&file);
             if !files.contains_key(&*below.to_string_lossy()) {
-                std::fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+                fs::remove_file(&file)?;
             }
         }
         for (file, content) in &files {
@@ -118,15 +116,13 @@ impl Fronts<'_> {
         update(&self.place.join("config/forage/config.toml"), CONFIGURATION.as_bytes())
     }
 
-    fn build(&self) -> Result<(), String> {
-        let cargo = |arguments: &[&str]| {
-            let mut command = self.workspace.program("cargo");
-            command.args(arguments).arg("--quiet").current_dir(&self.source);
-            succeed(command.env("CARGO_TARGET_DIR", self.built()), "cargo build")
+    fn build(&self) -> Result<()> {
+        let build = |packages: &str| {
+            let mut command = self.workspace.command(&format!("cargo build --quiet {packages}"));
+            run(command.current_dir(&self.source).env("CARGO_TARGET_DIR", self.built()))
         };
-        let packages = ["--package", "forage-cli", "--package", "forage-python", "--package", "forage-node"];
-        cargo(&[&["build"], &packages[..]].concat())?;
-        cargo(&["build", "--package", "forage-tools", "--example", "fronts"])?;
+        build("--package forage-cli --package forage-python --package forage-node")?;
+        build("--package forage-tools --example fronts")?;
         let module = |name: &str| package::module(&self.built().join("debug"), name);
         let python = self.place.join("python/forage");
         remove(&python)?;
@@ -141,11 +137,10 @@ impl Fronts<'_> {
         // We reuse the official client from the tests of the server.
         let peers = self.workspace.path("target/peers/mcp/node_modules");
         let client = modules.join("@modelcontextprotocol");
-        let _ = std::fs::remove_file(&client);
-        std::os::unix::fs::symlink(peers.join("@modelcontextprotocol"), &client)
-            .map_err(|error| format!("{}: {error}", client.display()))?;
+        let _ = fs::remove_file(&client);
+        std::os::unix::fs::symlink(peers.join("@modelcontextprotocol"), &client)?;
         ["node.mjs", "mcp.mjs"].iter().try_for_each(|script| {
-            copy(&self.workspace.path(&format!("xtask/fronts/{script}")), &self.place.join(script))
+            copy(&self.workspace.path(format!("xtask/fronts/{script}")), &self.place.join(script))
         })
     }
 
@@ -154,18 +149,17 @@ impl Fronts<'_> {
     }
 
     /// Returns the answers to the requests for each interface.
-    fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5], String> {
+    fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5]> {
         let tree = self.place.join("tree");
         let forage = self.built().join("debug/forage");
         let (json, config) = (json!(requests).to_string(), self.place.join("config"));
         let ask = |command: &mut Command| {
-            let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config);
-            let reported = printed(command, "a front")?;
-            let answers: Answers = serde_json::from_str(&reported).map_err(|error| error.to_string())?;
-            Ok::<_, String>(answers.into_iter().map(comparable).collect::<Answers>())
+            let reported = printed(command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config))?;
+            let answers: Answers = serde_json::from_str(&reported)?;
+            Ok::<_, anyhow::Error>(answers.into_iter().map(comparable).collect::<Answers>())
         };
         let example = self.built().join("debug/examples/fronts");
-        let python = self.workspace.path("target/peers/bindings/python/bin/python");
+        let python = python_tool(self.workspace, BINDINGS, "python");
         let (node, mcp) = (self.place.join("node.mjs"), self.place.join("mcp.mjs"));
         let own_python = self.workspace.path("xtask/fronts/python.py");
         let program = |program: &Path| self.workspace.program(program);
@@ -175,11 +169,10 @@ impl Fronts<'_> {
                 let mut command = program(&forage);
                 command.args(["call", tool, &request]).args(arguments).current_dir(&tree);
                 let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config);
-                let output = command.output().map_err(|error| error.to_string())?;
-                Ok::<_, String>(String::from_utf8_lossy(&output.stdout).into_owned())
+                let output = command.output()?;
+                Ok::<_, anyhow::Error>(String::from_utf8_lossy(&output.stdout).into_owned())
             };
-            let records: Value =
-                serde_json::from_str(&call(&["--json"])?).map_err(|error| format!("{tool}: {error}"))?;
+            let records: Value = serde_json::from_str(&call(&["--json"])?).with_context(|| tool.clone())?;
             Ok(comparable(match records["code"].as_str() {
                 Some(code) => json!({ "code": code }),
                 None => json!({ "text": call(&[])?, "records": records }),
@@ -204,7 +197,7 @@ impl Fronts<'_> {
                     json.as_ref(),
                 ]))?,
             ),
-            ("command line", of_command.collect::<Result<Answers, String>>()?),
+            ("command line", of_command.collect::<Result<Answers>>()?),
         ])
     }
 }
@@ -231,15 +224,15 @@ fn comparable(mut answer: Value) -> Value {
 }
 
 /// Writes a file, unless it already has this content.
-fn update(path: &Path, content: &[u8]) -> Result<(), String> {
-    if std::fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write(path, content) }
+fn update(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write(path, content) }
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    update(to, &std::fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?)
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    update(to, &fs::read(from)?)
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     files_below(from)?
         .iter()
         .try_for_each(|file| copy(file, &to.join(file.strip_prefix(from).unwrap_or(file))))

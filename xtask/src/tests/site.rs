@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use anyhow::{Context as _, Result, ensure};
+use fs_err as fs;
 use serde_json::Value;
 
 use crate::cargo::{Workspace, empty, printed, write};
-use crate::peers;
 
 /// The pages to check: one of each kind, and those with the widest tables and the longest lines.
 const PAGES: &[&str] = &[
@@ -49,36 +50,33 @@ const FRAME: &str = "<!doctype html><style>:root { color-scheme: light dark }</s
 addEventListener('message', (event) => { document.documentElement.dataset.probe = event.data });
 </script><iframe src='PAGE' width='WIDTH' height='2000' style='border: 0'></iframe>";
 
-/// Checks the site that was built, and writes screenshots to `target/screenshots`.
-///
-/// # Errors
-///
-/// Returns an error for a page that is wider than its window, is empty, lacks an image, has one that is too
-/// small to read, or is unreadable in its colors.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_named(workspace, &[peers::BROWSER])?;
+/// Checks the site that was built, and writes screenshots to `target/screenshots`. Fails for a page that is wider
+/// than its window, is empty, lacks an image, has one that is too small to read, or is unreadable in its colors.
+#[test]
+fn pages_fit_their_windows() {
+    if !super::is_requested("site") {
+        return;
+    }
+    let workspace = &Workspace::from_manifest_dir();
     let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
-    empty(&pictures)?;
+    empty(&pictures).unwrap();
     let mut faults = Vec::new();
     for page in PAGES {
         for width in WIDTHS {
             for (scheme, number) in SCHEMES {
                 let name = format!("{page} at {width} pixels, {scheme}");
                 let look = Look { workspace, width, scheme: number };
-                let found = look.probe(&book, page).map_err(|error| format!("{name}: {error}"))?;
-                faults
-                    .extend(wrong(&found, width, scheme).into_iter().map(|fault| format!("{name}: {fault}")));
+                let found = look.probe(&book, page).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+                let wrong = wrong(&found, width, scheme);
+                faults.extend(wrong.into_iter().map(|fault| format!("{name}: {fault}")));
                 let picture = pictures.join(format!("{page}-{width}-{scheme}.png"));
-                look.take(&book.join(format!("{page}.html")), &picture)?;
+                look.take(&book.join(format!("{page}.html")), &picture).unwrap();
             }
         }
     }
-    if !faults.is_empty() {
-        return Err(faults.join("\n"));
-    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
     let count = PAGES.len() * WIDTHS.len() * SCHEMES.len();
     println!("    {count} views of {} pages; pictures in {}", PAGES.len(), workspace.shown(&pictures));
-    Ok(())
 }
 
 /// Lists the problems in a page's report.
@@ -117,7 +115,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn run(&self, page: &Path, arguments: &[String]) -> Result<String, String> {
+    fn run(&self, page: &Path, arguments: &[String]) -> Result<String> {
         let profile = self.workspace.path("target/browser-profile");
         let mut command = self.workspace.program("chromium");
         command
@@ -135,27 +133,28 @@ impl Look<'_> {
             .arg(format!("--window-size={},2400", self.width))
             .args(arguments)
             .arg(format!("file://{}", page.display()));
-        printed(&mut command, "chromium")
+        printed(&mut command)
     }
 
-    fn probe(&self, book: &Path, page: &str) -> Result<Value, String> {
-        let text = self.workspace.read(&book.join(format!("{page}.html")))?;
+    fn probe(&self, book: &Path, page: &str) -> Result<Value> {
+        let text = self.workspace.read(book.join(format!("{page}.html")))?;
         // The copy must be in the same directory, so that relative links still work.
         let (probed, frame) = (format!("probed-{page}.html"), book.join("frame.html"));
         write(&book.join(&probed), text.replace("</head>", &format!("{PROBE}</head>")))?;
         write(&frame, FRAME.replace("PAGE", &probed).replace("WIDTH", &self.width.to_string()))?;
         let document = self.run(&frame, &["--dump-dom".to_owned()]);
         for made in [&book.join(&probed), &frame] {
-            std::fs::remove_file(made).map_err(|error| error.to_string())?;
+            fs::remove_file(made)?;
         }
         let document = document?;
         let said = document.split("data-probe=\"").nth(1).and_then(|rest| rest.split('"').next());
-        let said = said.ok_or("the page was not shown")?.replace("&quot;", "\"").replace("&amp;", "&");
-        serde_json::from_str(&said).map_err(|error| error.to_string())
+        let said = said.context("the page was not shown")?.replace("&quot;", "\"").replace("&amp;", "&");
+        Ok(serde_json::from_str(&said)?)
     }
 
-    fn take(&self, page: &Path, picture: &Path) -> Result<(), String> {
+    fn take(&self, page: &Path, picture: &Path) -> Result<()> {
         self.run(page, &[format!("--screenshot={}", picture.display())])?;
-        if picture.is_file() { Ok(()) } else { Err(format!("{} was not created", picture.display())) }
+        ensure!(picture.is_file(), "{} was not created", picture.display());
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! House rules that no lint of the compiler covers.
 
-use crate::cargo::{Workspace, files_below};
+use std::path::PathBuf;
+
+use crate::cargo::{Workspace, files_below, has_extension};
 
 /// Prefixes of model ids. Such ids become outdated, so they may only occur in `providers.toml`, and never in
 /// code.
@@ -34,24 +36,20 @@ const OF_THE_PROGRAM: [&str; 6] =
 const TOOLS: [&str; 6] =
     ["grep_search", "list_directory", "search_index", "search_history", "keyword_search", "keyword_lookup"];
 
-/// Checks every Rust file in `crates/`.
-pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    let mut files = files_below(&workspace.path("crates"))?;
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    let mut found = Vec::new();
-    for file in &files {
-        let text = workspace.read(file)?;
+#[test]
+fn crates_follow_the_rules() {
+    let workspace = Workspace::from_manifest_dir();
+    let mut files = files_below(&workspace.path("crates")).unwrap();
+    files.retain(|path| has_extension(path, &["rs"]));
+    assert!(!files.is_empty(), "no Rust files found under crates/");
+    let in_file = |file: &PathBuf| {
         let shown = workspace.shown(file);
-        found.extend(violations(&shown, &text).into_iter().map(|violation| format!("{shown}{violation}")));
-    }
-    if !found.is_empty() {
-        return Err(found.join("\n"));
-    }
-    if files.is_empty() {
-        return Err("no Rust files found under crates/".to_owned());
-    }
+        let found = violations(&shown, &workspace.read(file).unwrap());
+        found.into_iter().map(|violation| format!("{shown}{violation}")).collect::<Vec<_>>()
+    };
+    let found: Vec<String> = files.iter().flat_map(in_file).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
     println!("    {} files checked", files.len());
-    Ok(())
 }
 
 /// Lists the violations in a file, in words that follow the file's name.
@@ -129,63 +127,57 @@ fn ignores_a_test(code: &str) -> bool {
     plain || conditional
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn count(name: &str, text: &str) -> usize {
+    violations(name, text).len()
+}
 
-    fn found(name: &str, text: &str) -> usize {
-        violations(name, text).len()
+#[test]
+fn a_clean_file_passes() {
+    assert_eq!(count("crates/a/src/lib.rs", "//! What it is for.\n#[test]\nfn works() {}\n"), 0);
+    assert_eq!(count("crates/a/src/x.rs", "// #[ignore] in words\nfn ignored() {}\n"), 0);
+    assert_eq!(count("crates/a/src/x.rs", "#[cfg_attr(windows, expect(unused))]\nfn f() {}\n"), 0);
+}
+
+#[test]
+fn ignored_tests_are_named() {
+    assert_eq!(count("crates/a/src/x.rs", "#[test]\n#[ignore]\nfn f() {}\n"), 1);
+    assert_eq!(count("crates/a/src/x.rs", "    #[ignore = \"slow\"]\n"), 1);
+    assert_eq!(count("crates/a/src/x.rs", "#[cfg_attr(windows, ignore)]\n"), 1);
+    assert_eq!(count("crates/a/src/x.rs", "#[cfg_attr(windows, ignore = \"why\")]\n"), 1);
+}
+
+#[test]
+fn ids_of_models_are_named() {
+    for id in ["gpt-5-mini", "x/Qwen3-Coder", "claude-sonnet-5"] {
+        assert_eq!(count("crates/a/src/x.rs", &format!("const M: &str = \"{id}\";\n")), 1, "{id}");
+        assert_eq!(count("crates/a/src/tests.rs", &format!("const M: &str = \"{id}\";\n")), 0, "{id}");
+        let test = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    const M: &str = \"{id}\";\n}}\n");
+        assert_eq!(count("crates/a/src/x.rs", &test), 0, "{id}");
+        let before = format!("#[cfg(test)]\nmod tests;\nconst M: &str = \"{id}\";\n");
+        assert_eq!(count("crates/a/src/x.rs", &before), 1, "{id}");
     }
+    assert_eq!(count("crates/a/src/x.rs", "let client = \"claude-code\";\n"), 0);
+    assert_eq!(count("crates/a/src/x.rs", "let model = \"claude-code-5\";\n"), 1);
+    assert_eq!(count("crates/a/src/x.rs", "// gpt-5\nlet a = \"not-gpt\"; let b = \"gemini\";\n"), 0);
+}
 
-    #[test]
-    fn a_clean_file_passes() {
-        assert_eq!(found("crates/a/src/lib.rs", "//! What it is for.\n#[test]\nfn works() {}\n"), 0);
-        assert_eq!(found("crates/a/src/x.rs", "// #[ignore] in words\nfn ignored() {}\n"), 0);
-        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, expect(unused))]\nfn f() {}\n"), 0);
-    }
-
-    #[test]
-    fn ignored_tests_are_named() {
-        assert_eq!(found("crates/a/src/x.rs", "#[test]\n#[ignore]\nfn f() {}\n"), 1);
-        assert_eq!(found("crates/a/src/x.rs", "    #[ignore = \"slow\"]\n"), 1);
-        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore)]\n"), 1);
-        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore = \"why\")]\n"), 1);
-    }
-
-    #[test]
-    fn ids_of_models_are_named() {
-        for id in ["gpt-5-mini", "x/Qwen3-Coder", "claude-sonnet-5"] {
-            assert_eq!(found("crates/a/src/x.rs", &format!("const M: &str = \"{id}\";\n")), 1, "{id}");
-            assert_eq!(found("crates/a/src/tests.rs", &format!("const M: &str = \"{id}\";\n")), 0, "{id}");
-            let test =
-                format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    const M: &str = \"{id}\";\n}}\n");
-            assert_eq!(found("crates/a/src/x.rs", &test), 0, "{id}");
-            let before = format!("#[cfg(test)]\nmod tests;\nconst M: &str = \"{id}\";\n");
-            assert_eq!(found("crates/a/src/x.rs", &before), 1, "{id}");
-        }
-        assert_eq!(found("crates/a/src/x.rs", "let client = \"claude-code\";\n"), 0);
-        assert_eq!(found("crates/a/src/x.rs", "let model = \"claude-code-5\";\n"), 1);
-        assert_eq!(found("crates/a/src/x.rs", "// gpt-5\nlet a = \"not-gpt\"; let b = \"gemini\";\n"), 0);
-    }
-
-    #[test]
-    fn a_library_that_knows_the_program_is_named() {
-        let cases = [
-            ("crates/forage-rank/src/x.rs", "\"run `forage index drop`\"", 1),
-            ("crates/forage-tools/src/x.rs", "\"run `forage index drop`\"", 1),
-            ("crates/forage-fs/src/x.rs", "\"use grep_search\"", 1),
-            ("crates/forage-git/src/x.rs", "\"use search_history\"", 1),
-            ("crates/forage-ui/src/x.rs", "\"use grep_search\"", 0),
-            ("crates/forage-tools/src/x.rs", "\"use grep_search\"", 0),
-            ("crates/forage/src/x.rs", "\"run `forage index drop`\"", 0),
-            ("crates/forage-fs/tests/it/x.rs", "\"use grep_search\"", 0),
-            ("crates/forage-fs/src/x.rs", "// As grep_search asks it.", 0),
-            ("crates/forage-fs/src/x.rs", "use grep_searcher::Searcher;", 0),
-            ("crates/forage-tools/src/x.rs", "\"`--` stands for lines; `--filter lexical`\"", 1),
-            ("crates/forage-tools/src/x.rs", "\"`--` stands for lines\"", 0),
-        ];
-        for (name, text, expected) in cases {
-            assert_eq!(found(name, &format!("{text}\n")), expected, "{name}: {text}");
-        }
+#[test]
+fn a_library_that_knows_the_program_is_named() {
+    let cases = [
+        ("crates/forage-rank/src/x.rs", "\"run `forage index drop`\"", 1),
+        ("crates/forage-tools/src/x.rs", "\"run `forage index drop`\"", 1),
+        ("crates/forage-fs/src/x.rs", "\"use grep_search\"", 1),
+        ("crates/forage-git/src/x.rs", "\"use search_history\"", 1),
+        ("crates/forage-ui/src/x.rs", "\"use grep_search\"", 0),
+        ("crates/forage-tools/src/x.rs", "\"use grep_search\"", 0),
+        ("crates/forage/src/x.rs", "\"run `forage index drop`\"", 0),
+        ("crates/forage-fs/tests/it/x.rs", "\"use grep_search\"", 0),
+        ("crates/forage-fs/src/x.rs", "// As grep_search asks it.", 0),
+        ("crates/forage-fs/src/x.rs", "use grep_searcher::Searcher;", 0),
+        ("crates/forage-tools/src/x.rs", "\"`--` stands for lines; `--filter lexical`\"", 1),
+        ("crates/forage-tools/src/x.rs", "\"`--` stands for lines\"", 0),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(count(name, &format!("{text}\n")), expected, "{name}: {text}");
     }
 }

@@ -1,28 +1,23 @@
 //! Generates the README of each library crate from the front page of its documentation. The example there is
 //! a test.
 
-use serde_json::Value;
+use anyhow::Result;
 
 use crate::cargo::Workspace;
 
 /// Generates all READMEs. Returns their paths and texts.
-pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
-    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
-    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
-    let mut readmes = Vec::new();
-    // The program uses the README of the project.
-    let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage-cli");
-    for package in libraries {
-        let name = package["name"].as_str().unwrap_or_default();
-        let source = workspace.read(&workspace.path(&format!("crates/{name}/src/lib.rs")))?;
-        readmes.push((format!("crates/{name}/README.md"), readme(name, &source)));
-    }
-    Ok(readmes)
-}
-
-/// Returns true if a package may be published, that is, unless its manifest forbids this.
-pub(crate) fn is_library(package: &Value) -> bool {
-    package["publish"].is_null()
+pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>> {
+    let metadata = workspace.metadata("--no-deps")?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    // A manifest may forbid that its package is published. The program uses the README of the project.
+    let libraries =
+        packages.filter(|package| package["publish"].is_null() && package["name"] != "forage-cli");
+    let names = libraries.filter_map(|package| package["name"].as_str());
+    let file = |name: &str| {
+        let source = workspace.read(format!("crates/{name}/src/lib.rs"))?;
+        Ok((format!("crates/{name}/README.md"), readme(name, &source)))
+    };
+    names.map(file).collect()
 }
 
 /// Converts the front page to plain Markdown. Removes lines that only a test needs, and links to items.
