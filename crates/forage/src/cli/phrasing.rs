@@ -154,7 +154,7 @@ fn continuation(words: &[String], cursor: &str) -> String {
 }
 
 /// Quotes a word for a shell, even one that begins with a dash.
-fn quoted_word(word: &str) -> String {
+pub(super) fn quoted_word(word: &str) -> String {
     if !word.starts_with('-') {
         return shell_word(word);
     }
