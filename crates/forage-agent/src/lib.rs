@@ -108,7 +108,7 @@ pub struct Agent {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// There is no model to ask.
-    #[error("no model is configured to answer the question")]
+    #[error("no usable model is configured to answer the question")]
     NoModel,
     /// The question is empty.
     #[error("the question is empty; say in a sentence what you want to know about the repository")]

@@ -11,7 +11,7 @@ use crate::limits;
 use crate::sanitize::{path_bytes, sanitize_line};
 
 /// Formats a count, e.g. `1 file` or `2 files`.
-pub(crate) fn count(n: u64, singular: &str) -> String {
+pub fn count(n: u64, singular: &str) -> String {
     let n_of = grouped(n);
     match singular {
         _ if n == 1 => format!("{n_of} {singular}"),

@@ -318,7 +318,11 @@ impl Check {
             Err(_) if is_answer(&self.result) => {
                 format!("answered in {seconds:.1} s with only reasoning, up to {CHECK_TOKENS} tokens")
             }
-            Err(error) => error.to_string(),
+            Err(error) => {
+                let text = error.to_string();
+                // The line or record begins with the model's name, too.
+                text.strip_prefix(&format!("{}: ", self.model)).unwrap_or(&text).to_owned()
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::CommandFactory as _;
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
-use forage_lookup::{CollectionError, StoreError};
+use forage_lookup::{CollectionError, FillError, StoreError};
 use forage_rank::IndexError;
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Phrasing, ToolError, ToolNames};
@@ -187,6 +187,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<Hint> {
         error.downcast_ref().and_then(IndexError::hint),
         error.downcast_ref().and_then(CollectionError::hint),
         error.downcast_ref().and_then(StoreError::hint),
+        error.downcast_ref().and_then(FillError::hint),
         error.downcast_ref().and_then(ToolError::hint),
     ];
     of.into_iter().flatten().next()

@@ -467,7 +467,7 @@ fn the_clients_model_filters_when_there_is_no_other() {
     // Without a model the error lists what was searched for.
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     let answer = pipes.ask(&slow_call("2025-11-25", 1));
-    assert!(text(&answer).1 && text(&answer).0.contains("no model is configured"), "{answer}");
+    assert!(text(&answer).1 && text(&answer).0.contains("no usable model is configured"), "{answer}");
 }
 
 /// The resources of a process, from `/proc`.
