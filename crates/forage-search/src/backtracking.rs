@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fancy_regex::{CompileError, Regex, RegexBuilder};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use grep_matcher::{Captures, Match, Matcher};
 
 use crate::budget::{PatternBudget, PatternMemory, ReservedMemory, compile_large};
@@ -23,8 +23,8 @@ pub enum BacktrackError {
     Syntax(String),
     /// Matching one line took more than [`limits::BACKTRACKING_STEPS`] steps.
     #[error(
-        "the pattern takes more than {} steps on one line; a pattern without look-around or backreferences has no such limit",
-        limits::BACKTRACKING_STEPS
+        "the pattern takes more than {} on one line; a pattern without look-around or backreferences has no such limit",
+        count(limits::BACKTRACKING_STEPS as u64, "step")
     )]
     TooSlow,
     /// The call was cancelled or reached its deadline.

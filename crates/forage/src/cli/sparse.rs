@@ -11,12 +11,12 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::WalkOptions;
 use forage_lookup::{Encoder, FillOutcome, Filling, PointFilter, PointStore, Sharding, count_chunks};
 use forage_rank::language_of;
 use forage_redact::Redactor;
-use forage_tools::{ToolError, count};
+use forage_tools::ToolError;
 
 use self::repositories::NamedRepository;
 use super::output::Terminal;
