@@ -115,7 +115,9 @@ pub enum AskError {
     NoQuestion,
     /// The question is too long.
     #[error(
-        "the question has {bytes} bytes, over the limit of {max}; shorten it, and name files instead of quoting them"
+        "the question has {}, over the limit of {}; shorten it, and name files instead of quoting them",
+        forage_base::count(*bytes as u64, "byte"),
+        forage_base::grouped(*max as u64)
     )]
     LongQuestion {
         /// Size of the question in bytes.

@@ -476,7 +476,7 @@ fn nothing_is_asked_without_a_question_or_a_model() {
     let bench = bench();
     for (agent, question, part) in [
         (bench.agent(&[&model]), " \n", "the question is empty"),
-        (bench.agent(&[&model]), &*"x".repeat(20_000), "over the limit of 16384"),
+        (bench.agent(&[&model]), &*"x".repeat(20_000), "over the limit of 16,384"),
         (bench.agent(&[]), "q", "no usable model is configured"),
     ] {
         let error = agent.ask(question, &|_| ()).unwrap_err().to_string();
