@@ -102,7 +102,11 @@ impl Budget {
             self.calls_left(),
             all.saturating_sub(bytes),
         );
-        if with_time { format!("{left}; {} seconds", self.time().as_secs()) } else { left }
+        if with_time {
+            format!("{left}; {}", forage_base::count(self.time().as_secs(), "second"))
+        } else {
+            left
+        }
     }
 }
 

@@ -63,7 +63,9 @@ pub(super) fn check(text: &str, workspace: &Workspace) -> CheckedAnswer {
             CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
             CitationTarget::Wrong(problem) => Some((*problem).to_owned()),
             _ if found.start == 0 || found.end < found.start => Some("invalid line range".to_owned()),
-            CitationTarget::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
+            CitationTarget::Count(count) if found.end > *count => {
+                Some(format!("the file has {}", forage_base::count(*count, "line")))
+            }
             CitationTarget::Count(_) => None,
             CitationTarget::Unknown => {
                 checked.unchecked += 1;

@@ -142,8 +142,9 @@ pub(super) fn render(
             &redactor.data(&format!("Earlier question {} and its answer:", left_out + number + 1), &text),
         );
         if not_same > 0 {
+            let verb = if not_same == 1 { "has" } else { "have" };
             reported.push(&redactor.remark(&format!(
-                "{not_same} of the files that this answer cites have changed since or are gone: read them again before \
+                "{not_same} of the files that this answer cites {verb} changed or been removed since: read them again before \
                  you rely on it"
             )));
         }

@@ -108,14 +108,16 @@ pub struct Agent {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// There is no model to ask.
-    #[error("no model is configured to answer the question")]
+    #[error("no usable model is configured to answer the question")]
     NoModel,
     /// The question is empty.
     #[error("the question is empty; say in a sentence what you want to know about the repository")]
     NoQuestion,
     /// The question is too long.
     #[error(
-        "the question has {bytes} bytes, over the limit of {max}; shorten it, and name files instead of quoting them"
+        "the question has {}, over the limit of {}; shorten it, and name files instead of quoting them",
+        forage_base::count(*bytes as u64, "byte"),
+        forage_base::grouped(*max as u64)
     )]
     LongQuestion {
         /// Size of the question in bytes.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_llm::limits::RETRY_PAUSE;
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
 
 use super::event::{AgentEvent, EventListener};
 use super::limits::MODEL_SILENCE;
@@ -39,6 +39,8 @@ pub(super) struct ModelClient<'a> {
     streams: bool,
     /// Failures along the way, one sentence each.
     pub(super) failures: Vec<String>,
+    /// Tokens and costs of the empty answers, if known.
+    pub(super) discarded: Vec<(Option<Usage>, Option<f64>)>,
     /// The text that the model had written when its call was cut short.
     pub(super) unfinished: String,
 }
@@ -58,6 +60,7 @@ impl<'a> ModelClient<'a> {
             watch,
             streams,
             failures: Vec::new(),
+            discarded: Vec::new(),
             unfinished: String::new(),
         }
     }
@@ -82,6 +85,9 @@ impl<'a> ModelClient<'a> {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
+            if let ChatError::EmptyAnswer { usage, cost_usd, .. } = &error {
+                self.discarded.push((*usage, *cost_usd));
+            }
             // If the call had to end, the model's error is only a consequence.
             if self.stop.is_cancelled() {
                 return Err(ModelFailure::Interrupted);

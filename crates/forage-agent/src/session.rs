@@ -248,16 +248,18 @@ impl<'a> AgentSession<'a> {
             transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
         }
         transcript.redacted = self.redactor.hidden().by_rule().clone();
+        let mut answers: Vec<_> = transcript.turns.iter().map(|turn| (turn.usage, turn.cost_usd)).collect();
+        answers.append(&mut self.model_client.discarded);
         let mut usage = Usage::default();
-        for turn in transcript.turns.iter().filter_map(|turn| turn.usage) {
-            usage.input_tokens += turn.input_tokens;
-            usage.cached_input_tokens += turn.cached_input_tokens;
-            usage.output_tokens += turn.output_tokens;
+        for answer in answers.iter().filter_map(|(usage, _)| *usage) {
+            usage.input_tokens += answer.input_tokens;
+            usage.cached_input_tokens += answer.cached_input_tokens;
+            usage.output_tokens += answer.output_tokens;
         }
         transcript.usage = usage;
-        // If the cost of one turn is unknown, the sum would be too low, so it must be unknown too.
-        transcript.cost_usd = transcript.turns.iter().map(|turn| turn.cost_usd).sum();
-        transcript.cost_usd = transcript.cost_usd.filter(|_| !transcript.turns.is_empty());
+        // If the cost of one answer is unknown, the sum would be too low, so it must be unknown too.
+        transcript.cost_usd = answers.iter().map(|(_, cost_usd)| *cost_usd).sum();
+        transcript.cost_usd = transcript.cost_usd.filter(|_| !answers.is_empty());
         transcript.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.transcript
     }

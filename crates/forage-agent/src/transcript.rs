@@ -66,11 +66,11 @@ pub struct Transcript {
     pub redacted: BTreeMap<String, usize>,
     /// Results that were dropped from the conversation to make room.
     pub results_taken_out: usize,
-    /// Tokens of all turns that report them.
+    /// Tokens of all turns and empty answers that report them.
     #[serde(serialize_with = "usage")]
     #[schemars(with = "TokenCounts")]
     pub usage: Usage,
-    /// Cost of all turns in US dollars; null if a price is unknown.
+    /// Cost of all turns and empty answers in US dollars; null if a price is unknown.
     pub cost_usd: Option<f64>,
     /// Wall time.
     pub elapsed_ms: u64,
@@ -111,7 +111,7 @@ pub struct ToolCallRecord {
     /// The number of an identical earlier call whose result was already in the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
-    /// Bytes of the result in the conversation.
+    /// Bytes of the result, without its frame in the conversation.
     pub bytes: usize,
     /// Wall time.
     pub elapsed_ms: u64,

@@ -193,7 +193,7 @@ impl AgentSession<'_> {
         };
         let mut record = record(call, number);
         record.run = true;
-        record.bytes = data.as_str().len();
+        record.bytes = text.len();
         record.elapsed_ms = milliseconds(elapsed);
         match ended {
             // Tools of other programs report no results.

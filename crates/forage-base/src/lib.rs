@@ -6,6 +6,7 @@
 //! - [`Permits`] limits how much of a shared resource, such as memory, the calls of a process use together.
 //! - [`Hint`] describes an action that may resolve an error.
 //! - [`ApiKey`] is a secret that can be sent but not displayed.
+//! - [`count`] formats a number with its noun.
 //!
 //! ```
 //! use std::time::Duration;
@@ -21,6 +22,7 @@
 //! ```
 
 mod background;
+mod count;
 mod hash;
 mod hint;
 mod key;
@@ -29,6 +31,7 @@ mod permits;
 mod stop;
 
 pub use background::{Background, BackgroundWork};
+pub use count::{count, grouped};
 pub use hash::Hash64;
 pub use hint::Hint;
 pub use key::{ApiKey, KeyError};

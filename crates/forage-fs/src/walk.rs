@@ -500,6 +500,8 @@ pub struct WalkReport {
     pub skipped: Skipped,
     /// Number of files visited.
     pub visited: u64,
+    /// Number of these that could not be read.
+    pub visited_unreadable: u64,
     /// The directories in which ignored or hidden entries were left out.
     pub hiding: ExcludingDirectories,
     /// Names of directories that were pruned, in order.
@@ -523,13 +525,15 @@ impl WalkReport {
     /// Computes the number of files whose text was searched. These are the visited files, except for those
     /// that were skipped afterwards.
     pub fn searched(&self) -> u64 {
-        self.visited.saturating_sub(SkipReason::UNREAD.iter().map(|reason| self.skipped.get(*reason)).sum())
+        let skipped: u64 = SkipReason::UNREAD.iter().map(|reason| self.skipped.get(*reason)).sum();
+        self.visited.saturating_sub(skipped + self.visited_unreadable)
     }
 
     /// Adds the report of a walk that continued in the file in which this one ended. Both have counted that
     /// file.
     pub fn append(&mut self, next: Self) {
         self.visited += next.visited.saturating_sub(1);
+        self.visited_unreadable += next.visited_unreadable;
         self.skipped.merge(&next.skipped);
         self.hiding.merge(next.hiding);
         self.warnings.extend(next.warnings);

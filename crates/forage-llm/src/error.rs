@@ -6,13 +6,14 @@ use forage_base::Stopped;
 use forage_http::ConnectHalt;
 use thiserror::Error;
 
+use crate::chat::Usage;
 use crate::finish::Finish;
 
 /// A failed call. Every message must begin with `provider/model` and say what to do next.
 ///
 /// No variant contains a key or text of the request. Text from the server is sanitized and limited to
 /// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) characters.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum ChatError {
     /// The provider rejected the key (401, 403, or Gemini's 400 for an invalid key).
     #[error("{model}: the provider refused the key (HTTP {status}); check the key set for this provider")]
@@ -167,6 +168,10 @@ pub enum ChatError {
         model: String,
         /// The reason why the model stopped.
         finish: Finish,
+        /// Tokens, if known.
+        usage: Option<Usage>,
+        /// Cost in US dollars, if known.
+        cost_usd: Option<f64>,
     },
 }
 

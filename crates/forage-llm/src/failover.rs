@@ -7,7 +7,7 @@ use crate::error::ChatError;
 use crate::limits::{RETRIES_PER_MODEL, RETRY_PAUSE};
 
 /// The error if no model has answered.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[error("no model answered: {}", listed(errors))]
 pub struct AllFailed {
     /// The last error of each model that we asked, in order. Empty if there were no models.

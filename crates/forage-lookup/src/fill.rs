@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forage_base::{Stop, Stopped};
+use forage_base::{Hint, Stop, Stopped};
 use forage_fs::{
     Contents, DecodedText, Entry, OpenError, ReadBuffer, RelPath, Root, SkipReason, Skipped, WalkOptions,
     WalkReport, WalkStep, decode, walk,
@@ -115,6 +115,27 @@ pub enum FillError {
     /// Documents can't be encoded.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
+}
+
+impl FillError {
+    /// Suggests a remedy, if there is one.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Collection(error) => error.hint(),
+            Self::Open(error) => error.hint(),
+            Self::Encoding(_) => None,
+        }
+    }
+
+    /// Returns true if the same filling may succeed later.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Collection(CollectionError::Store(error)) => {
+                error.is_transient() || matches!(error, StoreError::Timeout(_) | StoreError::Cancelled)
+            }
+            Self::Collection(_) | Self::Open(_) | Self::Encoding(_) => false,
+        }
+    }
 }
 
 impl From<StoreError> for FillError {

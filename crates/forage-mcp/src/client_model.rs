@@ -136,7 +136,8 @@ impl ClientModel {
             Some(_) => Finish::Other,
         };
         if text.trim().is_empty() {
-            return Err(ChatError::EmptyAnswer { model: self.name(), finish });
+            let model = self.name();
+            return Err(ChatError::EmptyAnswer { model, finish, usage: None, cost_usd: None });
         }
         let model = message["model"].as_str().unwrap_or("sampling");
         let model = clip(&sanitize_line(model), limits::SHOWN_BYTES);

@@ -14,6 +14,7 @@ mod read;
 
 use std::ops::Range;
 
+use forage_base::count;
 use forage_git::{HistoryState, ObjectId};
 use hashbrown::HashMap;
 
@@ -70,7 +71,11 @@ impl History {
 
     /// Describes this history in words.
     pub(crate) fn note(&self) -> String {
-        let mut note = format!("messages of {} commits are used", self.used());
+        let used = self.used() as u64;
+        let mut note = match used {
+            1 => "the message of 1 commit is used".to_owned(),
+            used => format!("messages of {} are used", count(used, "commit")),
+        };
         if !self.is_whole {
             note.push_str("; older ones are not read yet");
         }

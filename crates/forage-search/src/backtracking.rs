@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fancy_regex::{CompileError, Regex, RegexBuilder};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use grep_matcher::{Captures, Match, Matcher};
 
 use crate::budget::{PatternBudget, PatternMemory, ReservedMemory, compile_large};
@@ -23,8 +23,8 @@ pub enum BacktrackError {
     Syntax(String),
     /// Matching one line took more than [`limits::BACKTRACKING_STEPS`] steps.
     #[error(
-        "the pattern takes more than {} steps on one line; a pattern without look-around or backreferences has no such limit",
-        limits::BACKTRACKING_STEPS
+        "the pattern takes more than {} on one line; a pattern without look-around or backreferences has no such limit",
+        count(limits::BACKTRACKING_STEPS as u64, "step")
     )]
     TooSlow,
     /// The call was cancelled or reached its deadline.
@@ -93,7 +93,14 @@ impl BacktrackMatcher {
             Case::Insensitive => true,
             Case::Smart => !patterns.iter().any(|pattern| has_upper_case(pattern)),
         };
-        let (regex, memory) = compile(&source, insensitive, dot_all, budget, stop)?;
+        let compiled = compile(&source, insensitive, dot_all, budget, stop);
+        if let Err(BacktrackError::Syntax(_)) = compiled {
+            // The position in the message should count from the beginning of the invalid pattern.
+            for pattern in patterns {
+                compile(pattern, insensitive, dot_all, budget, stop)?;
+            }
+        }
+        let (regex, memory) = compiled?;
         let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
         Ok(Self { regex: Arc::new(regex), names, stop: stop.clone(), _memory: Arc::new(memory) })
     }
@@ -342,6 +349,18 @@ mod tests {
         assert_eq!(found("foo(?=bar)", b"foo foobar"), Some((4, 7)));
         assert_eq!(found(r"(\w)\1", b"\xff\xe9 abb"), Some((4, 6)));
         assert_eq!(found("(?<!a)b", b"ab"), None);
+    }
+
+    #[test]
+    fn error_position_counts_from_the_pattern() {
+        let error = |word: bool| {
+            let patterns = ["ok".to_owned(), "(?<!".to_owned()];
+            let shape = (word, false, false);
+            BacktrackMatcher::new(&patterns, Case::Sensitive, shape, &Stop::never()).unwrap_err().to_string()
+        };
+        let alone = RegexBuilder::new("(?<!").multi_line(true).build().unwrap_err().to_string();
+        assert!(alone.contains("position 4"), "{alone}");
+        assert_eq!((error(false), error(true)), (alone.clone(), alone));
     }
 
     /// Regression: each part had the limit of a whole pattern, so 300 parts took 1.3 GB and half a minute.

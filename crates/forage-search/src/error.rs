@@ -1,5 +1,7 @@
 //! Errors of patterns.
 
+use forage_base::{count, grouped};
+
 use crate::limits;
 
 /// Reasons why we can't search for a pattern. Each message says how to change the pattern.
@@ -10,8 +12,9 @@ pub enum PatternError {
     Empty,
     /// The pattern is longer than [`limits::PATTERN_BYTES`].
     #[error(
-        "the pattern has {bytes} bytes, over the limit of {}; search for a shorter part of it",
-        limits::PATTERN_BYTES
+        "the pattern has {}, over the limit of {}; search for a shorter part of it",
+        count(*bytes as u64, "byte"),
+        grouped(limits::PATTERN_BYTES as u64)
     )]
     TooLong {
         /// The length of the pattern.
@@ -56,23 +59,23 @@ pub enum PatternError {
     /// The compiled automaton would exceed [`limits::COMPILED_PATTERN_BYTES`], or groups are nested deeper
     /// than [`limits::PATTERN_NESTING`].
     #[error(
-        "the regex is too large once compiled (over {} bytes); use smaller repetition counts or less nesting",
-        limits::COMPILED_PATTERN_BYTES
+        "the regex is too large once compiled (over {}); use smaller repetition counts or less nesting",
+        count(limits::COMPILED_PATTERN_BYTES as u64, "byte")
     )]
     TooLarge,
     /// The compiled parts of a pattern with look-around or backreferences would exceed
     /// [`limits::BACKTRACKING_BYTES`].
     #[error(
-        "the parts between the look-arounds of the regex are too large together once compiled (over {} \
-         bytes); use smaller repetition counts or fewer parts",
-        limits::BACKTRACKING_BYTES[1]
+        "the parts between the look-arounds of the regex are too large together once compiled (over {}); \
+         use smaller repetition counts or fewer parts",
+        count(limits::BACKTRACKING_BYTES[1], "byte")
     )]
     LookAroundTooLarge,
     /// The compiled automata of all patterns of the call would exceed [`limits::PATTERNS_BYTES`].
     #[error(
-        "the patterns of this call are too large together once compiled (over {} bytes); use smaller \
+        "the patterns of this call are too large together once compiled (over {}); use smaller \
          repetition counts, or search for fewer of them at once",
-        limits::PATTERNS_BYTES
+        count(limits::PATTERNS_BYTES, "byte")
     )]
     TooLargeTogether,
     /// Expanding the character classes would exceed [`limits::CLASS_WORK`].
@@ -100,10 +103,10 @@ pub enum PatternError {
     },
     /// The fuzzy automaton would be too large for this many edits.
     #[error(
-        "the pattern is too large for a distance of {edits} (over {} states, or {} bytes); search for a \
+        "the pattern is too large for a distance of {edits} (over {}, or {}); search for a \
          shorter part of it, use smaller repetition counts, or use a smaller distance",
-        limits::FUZZY_STATES,
-        limits::COMPILED_PATTERN_BYTES
+        count(limits::FUZZY_STATES as u64, "state"),
+        count(limits::COMPILED_PATTERN_BYTES as u64, "byte")
     )]
     FuzzyTooLarge {
         /// The requested edits.

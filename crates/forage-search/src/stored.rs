@@ -74,6 +74,7 @@ pub(crate) fn search_stored(
         let parts = map_in_threads(piece.chunks(piece.len().div_ceil(threads)), threads, search);
         for (found, skipped) in parts {
             report.skipped.merge(&skipped);
+            report.visited_unreadable += skipped.get(SkipReason::Unreadable);
             for found in found {
                 report.visited += 1;
                 if found.is_some_and(|found| receive(found).is_break()) {

@@ -84,7 +84,7 @@ pub enum ToolError {
     /// No model can be used, and no other filter was chosen.
     #[error(
         "no {} filter the results of {tool}",
-        if *is_configured { "configured model can" } else { "model is configured to" }
+        if *is_configured { "configured model can" } else { "usable model is configured to" }
     )]
     NoModel {
         /// The name of the tool.

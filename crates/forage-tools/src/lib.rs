@@ -114,7 +114,7 @@ pub use settings::{
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{CallObservers, CallSink, EndedCall, TelemetryEvent};
-pub use text::{clip, count};
+pub use text::clip;
 pub use tool::{Egress, RecordReceiver, Tool, ToolSpec};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub(crate) use forage_base::{count, grouped};
 use forage_fs::{RelPath, Root, display_below, display_text};
 use forage_search::shown_part;
 use unicode_normalization::UnicodeNormalization as _;
@@ -10,36 +11,11 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::limits;
 use crate::sanitize::{path_bytes, sanitize_line};
 
-/// Formats a count, e.g. `1 file` or `2 files`.
-pub fn count(n: u64, singular: &str) -> String {
-    let n_of = grouped(n);
-    match singular {
-        _ if n == 1 => format!("{n_of} {singular}"),
-        _ if singular.ends_with("match") => format!("{n_of} {singular}es"),
-        "entry" => format!("{n_of} entries"),
-        "directory" => format!("{n_of} directories"),
-        _ => format!("{n_of} {singular}s"),
-    }
-}
-
 /// Composes and decomposes a text, and returns the Unicode forms that differ from it.
 pub(crate) fn other_forms(text: &str) -> Vec<String> {
     let mut forms: Vec<String> = vec![text.nfc().collect(), text.nfd().collect()];
     forms.retain(|form| form != text);
     forms
-}
-
-/// Formats a number with separators, e.g. `12,345`.
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Formats the absolute path of a file so that it can be parsed back to the same file.

@@ -254,6 +254,8 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
     {
         let advice = format!("`forage grep` does not support it; use {advice}");
         error.remove(ContextKind::SuggestedArg);
+        // The usage line contains the suggested option.
+        error.remove(ContextKind::Usage);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
         return error;
     }

@@ -302,7 +302,8 @@ fn visit_in<T, W>(
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
         let unreadable = done.skipped.get(SkipReason::Unreadable);
         let step = visit(&entry, &mut done.skipped);
-        if done.skipped.get(SkipReason::Unreadable) > unreadable {
+        let is_unreadable = done.skipped.get(SkipReason::Unreadable) > unreadable;
+        if is_unreadable {
             done.unreadable.push(root.why_unreadable(&entry.path));
         }
         // We check after each file and not before it: the visit itself may have been cut short. Later results
@@ -310,7 +311,9 @@ fn visit_in<T, W>(
         done.stopped = stop.check();
         // A file without a result may not have been searched completely.
         let was_visited = done.stopped.is_none() || matches!(step, WalkStep::Item(..));
-        done.visited += u64::from(kind == EntryKind::File && was_visited);
+        let is_counted = kind == EntryKind::File && was_visited;
+        done.visited += u64::from(is_counted);
+        done.visited_unreadable += u64::from(is_counted && is_unreadable);
         if let WalkStep::Item(item, weight) = step {
             done.items.push(item);
             done.weight += weight;

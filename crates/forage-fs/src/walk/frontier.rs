@@ -52,6 +52,8 @@ pub(super) struct TaskOutput<T, W> {
     pub(super) weight: usize,
     pub(super) skipped: Skipped,
     pub(super) visited: u64,
+    /// See [`WalkReport::visited_unreadable`].
+    pub(super) visited_unreadable: u64,
     /// Number of entries listed, for the limit of the walk.
     pub(super) entries: u64,
     pub(super) hiding: ExcludingDirectories,
@@ -83,6 +85,7 @@ impl<T, W> Default for TaskOutput<T, W> {
             weight: 0,
             skipped: Skipped::default(),
             visited: 0,
+            visited_unreadable: 0,
             entries: 0,
             hiding: ExcludingDirectories::default(),
             pruned: Vec::new(),
@@ -242,6 +245,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
             let report = &mut state.report;
             report.skipped.merge(&done.skipped);
             report.visited += done.visited;
+            report.visited_unreadable += done.visited_unreadable;
             report.hiding.merge(done.hiding);
             done.warnings.into_iter().for_each(|warning| report.warn(warning));
             let room = limits::WARNINGS_KEPT.saturating_sub(report.unreadable.len());

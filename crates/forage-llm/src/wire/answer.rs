@@ -34,11 +34,12 @@ pub(super) fn build(
         }
         text.push_str(call.arguments.trim());
     }
+    let cost_usd = endpoint.facts().price.zip(usage).map(|(price, usage)| price.cost(&usage));
     if text.is_empty() && calls.is_empty() {
         // If a server stops at a limit of its own, it reports the answer as complete. We recognize this by
         // the unfinished reasoning.
         let finish = if is_cut && finish == Finish::Complete { Finish::Length } else { finish };
-        return Err(ChatError::EmptyAnswer { model: name, finish });
+        return Err(ChatError::EmptyAnswer { model: name, finish, usage, cost_usd });
     }
     let finish = match finish {
         // Some servers report an answer with calls as complete.
@@ -52,7 +53,7 @@ pub(super) fn build(
         provider: endpoint.provider().to_owned(),
         model: endpoint.model().to_owned(),
         usage,
-        cost_usd: endpoint.facts().price.zip(usage).map(|(price, usage)| price.cost(&usage)),
+        cost_usd,
         finish,
         shape: AnswerShape::default(),
         elapsed,

@@ -120,7 +120,12 @@ fn an_answer_without_text_is_an_error() {
         let error = ask(&peer.url()).unwrap_err();
         assert_eq!(
             error,
-            ChatError::EmptyAnswer { model: "acme/small-1".to_owned(), finish: expected },
+            ChatError::EmptyAnswer {
+                model: "acme/small-1".to_owned(),
+                finish: expected,
+                usage: None,
+                cost_usd: None
+            },
             "{body}"
         );
     }

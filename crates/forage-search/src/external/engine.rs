@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::arguments::Arguments;
@@ -206,8 +206,8 @@ impl<'a> ExternalEngine<'a> {
         }
         if spanning > 0 {
             notes.warn(format!(
-                "{spanning} matches of {name} that span several lines were left out: a pattern can't match \
-                 across lines"
+                "left out: {} of {name} across several lines, since a pattern can't match across lines",
+                count(spanning, "match")
             ));
         }
         // The sentinel line is not a result.

@@ -58,10 +58,7 @@ pub enum ProgramError {
         name: String,
     },
     /// The program is not in the search path.
-    #[error(
-        "`{name}` was not found in the absolute directories of the search path ({searched} of them); install it, give \
-         its absolute path, or use the embedded engine, which needs no program"
-    )]
+    #[error("`{name}` was not found in the absolute directories of the search path ({searched} of them)")]
     NotFound {
         /// The requested name.
         name: String,
@@ -94,7 +91,7 @@ pub enum ProgramError {
         root: PathBuf,
     },
     /// The system is neither Linux nor Android.
-    #[error("external engines need Linux; the embedded engine works everywhere")]
+    #[error("external engines need Linux")]
     Unsupported,
 }
 

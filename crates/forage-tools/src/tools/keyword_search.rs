@@ -360,9 +360,9 @@ fn check(request: &KeywordRequest) -> Result<(), ToolError> {
     }
     if request.query.len() > limits::QUERY_BYTES {
         let problem = format!(
-            "it has {} bytes, over the limit of {}; shorten it",
-            request.query.len(),
-            limits::QUERY_BYTES
+            "it has {}, over the limit of {}; shorten it",
+            count(request.query.len() as u64, "byte"),
+            grouped(limits::QUERY_BYTES as u64)
         );
         return Err(ToolError::argument("query", problem));
     }

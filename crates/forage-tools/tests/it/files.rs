@@ -354,7 +354,8 @@ fn unreadable_files_and_directories_are_counted() {
         assert!(fs::read(&closed[0]).is_err() && fs::read_dir(&shut).is_err());
         let found = answer(&workspace, "grep_search", json!({"pattern": NEEDLE}));
         assert_eq!((found.records()["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
-
+        let searched = found.text.lines().find(|line| line.starts_with("[searched "));
+        assert_eq!(searched, Some("[searched 2 files; not searched: 2 unreadable]"), "{}", found.text);
         let keyword = answer(&workspace, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
         assert_eq!(
             (keyword.records()["candidate_files"].as_u64(), skipped(&keyword, "unreadable")),

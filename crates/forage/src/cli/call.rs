@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use anyhow::{Context as _, ensure};
+use forage_base::count;
 use forage_tools::{ErrorCode, read_arguments};
 
 use super::output::Terminal;
@@ -38,7 +39,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             .context("can't read the arguments from stdin")?;
         ensure!(
             text.len() as u64 <= REQUEST_BYTES,
-            "the arguments on stdin have more than {REQUEST_BYTES} bytes"
+            "the arguments on stdin have more than {}",
+            count(REQUEST_BYTES, "byte")
         );
     }
     let request = read_arguments(&text).map_err(|text| UserError { code: ErrorCode::Request, text })?;

@@ -423,7 +423,11 @@ impl SettingsCheck {
             Listed::Yes(line) => (record.works, record.listed_by) = (Some(true), Some(line.clone())),
             Listed::No(line, said) => {
                 record.works = Some(false);
-                self.failure = Some(format!("{title} does not list it: `{line}` prints: {said}"));
+                let said = match said.trim_end_matches('.') {
+                    "" => "nothing".to_owned(),
+                    said => format!("\"{said}\""),
+                };
+                self.failure = Some(format!("{title} does not list it: `{line}` prints {said}"));
             }
             Listed::NotAsked(_) => {}
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, bail};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
@@ -109,8 +109,8 @@ fn show(
         None => format!("{path}: no index; `forage index build` creates one\n"),
         Some((usable, all)) => format!(
             "{path}: {usable} of {all} files are up to date in the index, searches read the others; {} \
-             bytes in {}\n",
-            store.size(),
+             in {}\n",
+            count(store.size(), "byte"),
             store.directory().display()
         ),
     };
@@ -125,11 +125,12 @@ fn show(
     }
     problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
     if let Some(files) = building {
-        text.push_str(&format!("{path}: another process is building it, {files} files so far\n"));
+        text.push_str(&format!("{path}: another process is building it, {} so far\n", count(files, "file")));
     }
     if let Some(bytes) = store.ranked_size() {
         text.push_str(&format!(
-            "{path}: the ranked index has {bytes} bytes; every use brings it up to date\n"
+            "{path}: the ranked index has {}; every use brings it up to date\n",
+            count(bytes, "byte")
         ));
     }
     output.record_or_text(&record, &text)?;
@@ -170,11 +171,12 @@ fn build(
         files_not_as_indexed: others,
         bytes,
     };
-    let mut text = format!("{path}: {what}, {files} files read, {bytes} bytes\n");
+    let mut text = format!("{path}: {what}, {} read, {}\n", count(files, "file"), count(bytes, "byte"));
     if others > 0 {
         text.push_str(&format!(
-            "{path}: {others} files are not up to date in the index, because they can't be read or were changed \
-             less than two seconds before; searches read them, and the next build tries again\n"
+            "{path}: not up to date in the index: {}, unreadable or changed less than two seconds before; \
+             searches read the files, and the next build tries again\n",
+            count(others, "file")
         ));
     }
     output.record_or_text(&record, &text)?;
@@ -212,7 +214,7 @@ fn build_ranked(
     let record = RankedIndexBuilt { root: path.to_string(), files, files_read: read, bytes };
     output.record_or_text(
         &record,
-        &format!("{path}: {files} files, {read} of them read now, {bytes} bytes\n"),
+        &format!("{path}: {}, {read} of them read now, {}\n", count(files, "file"), count(bytes, "byte")),
     )?;
     Ok(Status::Found)
 }
@@ -253,7 +255,8 @@ fn check(
         equal: is_equal,
         different: &different,
     };
-    let mut text = format!("{path}: {} files, {} bytes, ", texts.compared, texts.bytes);
+    let (files, bytes) = (count(texts.compared, "file"), count(texts.bytes, "byte"));
+    let mut text = format!("{path}: {files}, {bytes}, ");
     match texts.different {
         0 => text.push_str("all match the index\n"),
         count => {
@@ -265,7 +268,7 @@ fn check(
             }
         }
     }
-    text.push_str(&format!("{path}: {queries} queries, {matches} matching lines, "));
+    text.push_str(&format!("{path}: {queries} queries, {}, ", count(matches, "matching line")));
     text.push_str(match different.is_empty() {
         true => "all the same without the index\n",
         false => "NOT the same without the index:\n",

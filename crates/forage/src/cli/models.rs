@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use forage_base::count;
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, ModelChoice, ModelListing, ModelRole,
@@ -247,7 +248,7 @@ impl ModelsReport {
     fn list_words(&self, provider: &ResolvedModel) -> String {
         match self.list(provider) {
             Some(KnownList { listing: ModelListing::Read(models), source }) => {
-                format!("{} models ({source})", models.len())
+                format!("{} ({source})", count(models.len() as u64, "model"))
             }
             Some(KnownList { source, .. }) => format!("no list: {source}"),
             None => "its list was not read".to_owned(),
@@ -318,7 +319,11 @@ impl Check {
             Err(_) if is_answer(&self.result) => {
                 format!("answered in {seconds:.1} s with only reasoning, up to {CHECK_TOKENS} tokens")
             }
-            Err(error) => error.to_string(),
+            Err(error) => {
+                let text = error.to_string();
+                // The line or record begins with the model's name, too.
+                text.strip_prefix(&format!("{}: ", self.model)).unwrap_or(&text).to_owned()
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::CommandFactory as _;
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
-use forage_lookup::{CollectionError, StoreError};
+use forage_lookup::{CollectionError, FillError, StoreError};
 use forage_rank::IndexError;
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Phrasing, ToolError, ToolNames};
@@ -154,7 +154,7 @@ fn continuation(words: &[String], cursor: &str) -> String {
 }
 
 /// Quotes a word for a shell, even one that begins with a dash.
-fn quoted_word(word: &str) -> String {
+pub(super) fn quoted_word(word: &str) -> String {
     if !word.starts_with('-') {
         return shell_word(word);
     }
@@ -187,6 +187,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<Hint> {
         error.downcast_ref().and_then(IndexError::hint),
         error.downcast_ref().and_then(CollectionError::hint),
         error.downcast_ref().and_then(StoreError::hint),
+        error.downcast_ref().and_then(FillError::hint),
         error.downcast_ref().and_then(ToolError::hint),
     ];
     of.into_iter().flatten().next()

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use forage_base::count;
 use forage_fs::{RelPath, Roots};
 use forage_tools::tools::{RankRequest, SearchIndex};
 use forage_tools::{Call, Tool as _, Workspace, registry};
@@ -69,7 +70,7 @@ fn read_query() -> anyhow::Result<String> {
     let mut input = std::io::stdin().take(QUERY_BYTES + 1);
     input.read_to_string(&mut query).context("can't read the query from stdin")?;
     if query.len() as u64 > QUERY_BYTES {
-        bail!("the query on stdin has more than {QUERY_BYTES} bytes; give a part of it");
+        bail!("the query on stdin has more than {}; give a part of it", count(QUERY_BYTES, "byte"));
     }
     Ok(query)
 }

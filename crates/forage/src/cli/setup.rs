@@ -12,6 +12,7 @@ use forage_tools::registry::{ToolSelection, advertised};
 use forage_tools::sanitize;
 
 use super::output::Terminal;
+use super::phrasing::quoted_word;
 use super::{Global, Status, check, session};
 use crate::config::{self, ClientDirectories, CommandLineSettings};
 use crate::setup::{
@@ -96,6 +97,8 @@ struct Setup {
     /// True for `--with all`. We then skip the extras that the client does not support, instead of refusing
     /// them.
     names_all: bool,
+    /// The given options that a command must repeat to make the same changes.
+    repeated: String,
     is_removal: bool,
     is_written: bool,
     /// True if the entry should be tested after it is written.
@@ -123,6 +126,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         project: project(global)?,
         scope,
         names_all: arguments.with.iter().any(|wanted| wanted.len() > 1),
+        repeated: repeated(arguments, global, scope),
         with,
         is_removal: arguments.remove,
         is_written: (arguments.write || arguments.remove) && !arguments.dry_run,
@@ -140,6 +144,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
         None => others::overview(&setup, output),
     }
+}
+
+/// Formats the options that decide which changes are made, except the client, its scope and its additions.
+fn repeated(arguments: &Arguments, global: &Global, scope: SetupScope) -> String {
+    let roots = global.root.iter().filter(|_| scope == SetupScope::Project);
+    let roots = roots.map(|root| ("--root", root.display().to_string()));
+    let config = global.config.iter().map(|file| ("--config", file.display().to_string()));
+    let command = arguments.command.iter().filter(|_| !arguments.remove);
+    let command = command.map(|command| ("--command", command.clone()));
+    let words = roots.chain(config).chain(command);
+    words.map(|(option, value)| format!(" {option} {}", quoted_word(&value))).collect()
 }
 
 /// The changes that were made for a client, or would be made.

@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::WalkOptions;
 use forage_lookup::{Encoder, FillOutcome, Filling, PointFilter, PointStore, Sharding, count_chunks};
 use forage_rank::language_of;
@@ -224,16 +224,17 @@ fn index(
         for name in forage_lookup::repositories(store, &stop)? {
             if !kept.contains(name.as_str()) {
                 let points = forage_lookup::remove_repository(store, &name, &stop)?;
-                output.note(&format!("{name} is not listed: its {points} chunks are removed"));
+                output.note(&format!("{name} is not listed: {} removed", count(points, "chunk")));
             }
         }
     }
     match failed {
         0 => Ok(Status::Found),
-        failed => bail!(
-            "{failed} of {} repositories are not fully indexed; run the command again to continue",
-            repositories.len()
-        ),
+        failed => {
+            let verb = if failed == 1 { "is" } else { "are" };
+            let next = if stop.is_cancelled() { "; run the command again to continue" } else { "" };
+            bail!("{failed} of {} repositories {verb} not fully indexed{next}", repositories.len())
+        }
     }
 }
 
@@ -288,12 +289,11 @@ impl Indexing<'_> {
             noise: forage_fs::NOISE,
             ..WalkOptions::default()
         };
-        let filled = filling.run(&root, &walk, self.stop).with_context(|| {
-            let written = self.written.load(Ordering::Relaxed) - before;
-            format!(
-                "{name} is not fully indexed ({written} chunks were written; run the command again to \
-                 continue)"
-            )
+        let filled = filling.run(&root, &walk, self.stop).map_err(|error| {
+            let written = count(self.written.load(Ordering::Relaxed) - before, "chunk");
+            let next = if error.is_temporary() { "; run the command again to continue" } else { "" };
+            anyhow::Error::new(error)
+                .context(format!("{name} is not fully indexed ({written} written{next})"))
         })?;
         Ok(Indexed { filled, elapsed: began.elapsed(), notices: narrowed.notices })
     }
@@ -391,7 +391,9 @@ fn print_outcome(
     let FillOutcome { files, unchanged, removed, points, redacted, report, .. } = filled;
     let record = filled_record(store, name, indexed);
     let mut text = format!(
-        "{name}: {files} files written ({points} chunks), {unchanged} unchanged, {removed} removed, in {:.1} s\n",
+        "{name}: {} written ({}), {unchanged} unchanged, {removed} removed, in {:.1} s\n",
+        count(*files, "file"),
+        count(*points, "chunk"),
         elapsed.as_secs_f64()
     );
     if *redacted > 0 {
@@ -433,7 +435,7 @@ fn show(config: &Config, store: &dyn PointStore, output: &mut Terminal) -> anyho
         sparse_vectors: Some(shown.collect()),
     };
     let encoding = collection.contract.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
-    let mut text = format!("{place}: {points} chunks, encoded with {encoding}\n");
+    let mut text = format!("{place}: {}, encoded with {encoding}\n", count(points, "chunk"));
     for (name, facts) in vectors {
         let idf = if facts.has_idf { "" } else { ", without the IDF modifier (see `retrieval.idf`)" };
         let used = if *name == config.settings.retrieval.vector { " (used)" } else { "" };
@@ -448,7 +450,7 @@ fn remove_repository(store: &dyn PointStore, name: &str, output: &mut Terminal) 
     let chunks = forage_lookup::remove_repository(store, name, &stop)?;
     let text = match chunks {
         0 => format!("{place} has no chunks of {name}\n"),
-        chunks => format!("{place}: {chunks} chunks of {name} removed\n"),
+        chunks => format!("{place}: {} of {name} removed\n", count(chunks, "chunk")),
     };
     output.record_or_text(&CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;
     Ok(if chunks > 0 { Status::Found } else { Status::NothingFound })

@@ -57,12 +57,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let format = match arguments.format {
         None if !output.wants_json() => {
             let mut text = String::new();
+            let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
             for tool in &tools {
                 let egress = match tool.spec().egress {
                     Egress::None => "nothing leaves the machine",
                     Egress::SendsText => "sends redacted text to the configured model",
                 };
-                writeln!(text, "{:<16} {} ({egress})", tool.name(), tool.spec().title)?;
+                writeln!(text, "{:<width$} {} ({egress})", tool.name(), tool.spec().title)?;
             }
             output.text(&text)?;
             output.flush()?;

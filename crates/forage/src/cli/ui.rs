@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::{PrivateDirectory, RelPath, Roots};
 use forage_mcp::Profile;
 use forage_tools::index_manager::{self, IndexManager, Lifetime};
@@ -165,7 +165,7 @@ fn export(shown: &PageCalls, path: &Path, waits: bool, output: &mut Terminal) ->
     })?;
     let text = otlp::traces(&all, &version::version()).to_string();
     file.write_all(text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
-    output.note(&format!("{} calls as spans in {}", all.len(), path.display()));
+    output.note(&format!("{} as spans in {}", count(all.len() as u64, "call"), path.display()));
     Ok(Status::Found)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use forage_base::count;
 use forage_tools::{PathExplanation, sanitize, why};
 
 use super::output::Terminal;
@@ -37,7 +38,7 @@ fn text(explanation: &PathExplanation) -> String {
     let PathExplanation { reason, excluded, rule, target, lines, indexed, ranked_bytes, .. } = explanation;
     let (Some(reason), Some(excluded)) = (reason, excluded) else {
         match lines {
-            Some(lines) => _ = writeln!(text, ": searched ({lines} lines)"),
+            Some(lines) => _ = writeln!(text, ": searched ({})", count(*lines, "line")),
             None => text.push_str(": searched, except for entries that rules exclude\n"),
         }
         text.push_str(match indexed {

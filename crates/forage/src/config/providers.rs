@@ -171,7 +171,8 @@ impl Config {
         let mut found = FoundModels::default();
         let mut unusable = Vec::new();
         for model in &self.settings.models {
-            match model.open(&table, &self.exchanges).context("`models`")? {
+            let opened = model.open(&table, &self.exchanges);
+            match opened.with_context(|| format!("{}: `models`", self.source("models")))? {
                 Some(client) => found.models.push(client),
                 None => unusable.push(format!("Configured but not usable: {}.", model.why_unusable(&table))),
             }

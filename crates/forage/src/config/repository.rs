@@ -49,7 +49,12 @@ fn apply(config: &mut Config, text: &str, file: &str) {
     };
     for found in found {
         let source = format!("{file}:{}", found.line(text));
-        let narrowed = found.value().ok().and_then(|value| narrowed(config, &found.key, &value));
+        let value = found.value().ok();
+        if let Some(glob) = value.as_ref().filter(|_| found.key == "search.exclude").and_then(invalid_glob) {
+            config.notices.push(format!("{source}: `{}` is ignored: {glob}", found.key));
+            continue;
+        }
+        let narrowed = value.and_then(|value| narrowed(config, &found.key, &value));
         if narrowed.is_none_or(|value| config.set(&found.key, value, &source).is_err()) {
             config.notices.push(format!(
                 "{source}: `{}` is ignored: a repository may only lower limits.text_bytes, limits.timeout_ms and \
@@ -74,6 +79,14 @@ fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
     let wanted = wanted.as_integer().filter(|wanted| *wanted >= 0)?;
     let wanted = wanted.max(row(key)?.schema["minimum"].as_i64()?);
     present.is_none_or(|present| wanted.unsigned_abs() < present).then_some(Value::Integer(wanted))
+}
+
+/// Returns the error of the first invalid glob.
+fn invalid_glob(wanted: &Value) -> Option<String> {
+    let mut globs = wanted.as_array()?.iter().filter_map(Value::as_str);
+    globs
+        .find_map(|glob| Globs::new(&[format!("!{}", glob.trim_start_matches('!'))]).err())
+        .map(|error| error.to_string())
 }
 
 fn excluded(config: &Config, wanted: &Value) -> Option<Value> {

@@ -271,10 +271,11 @@ impl FileKey<'_> {
     }
 }
 
-/// Lists the keys of a file. Keys of tables have their full paths.
+/// Lists the keys of a file in their order. Keys of tables have their full paths.
 pub(super) fn keys(text: &str) -> Result<Vec<FileKey<'_>>, Error> {
     let mut found = Vec::new();
     gather(DeTable::parse(text)?.into_inner(), "", &mut found);
+    found.sort_by_key(|key| key.at);
     Ok(found)
 }
 

@@ -98,6 +98,13 @@ impl FileFormat {
                 };
                 [updated, Some(whole).filter(|_| notes(&block).is_empty())]
             }
+            None if found.entry.is_some() => {
+                return Err(SetupRefusal::new(format!(
+                    "it already has an entry `{}` without the marks `{}`; rename or remove it",
+                    spot.name,
+                    marked::BEGIN
+                )));
+            }
             None if is_in_section => [in_section(text, spot, &self.lines(spot, value, false)), None],
             None => [Some(marked::append(text, &self.lines(spot, value, true), "")?), None],
         };
@@ -256,7 +263,12 @@ fn without_tables(text: &str, spot: EntryLocation<'_>) -> String {
     for line in text.split_inclusive('\n') {
         let code = line.trim();
         if code.starts_with('[') {
+            let was_left_out = is_left_out;
             is_left_out = is_of_entry(code);
+            if is_left_out && !was_left_out {
+                // The empty line before a table goes with it.
+                kept.truncate(marked::without_empty_line(&kept).len());
+            }
         }
         if !is_left_out {
             kept.push_str(&pending);

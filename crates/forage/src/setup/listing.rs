@@ -8,6 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use forage_base::count;
 use forage_tools::{clip, sanitize_line};
 
 use super::{ClientConfig, NAME, SetupScope, created, program};
@@ -91,7 +92,8 @@ pub(crate) fn listed(site: &ClientConfig, roots: &[&Path]) -> Listed {
     match child::output(command, LISTING_TIME) {
         Err(error) => failed(error),
         Ok(None) => {
-            Listed::NotAsked(format!("`{line}` did not answer within {} seconds", LISTING_TIME.as_secs()))
+            let time = count(LISTING_TIME.as_secs(), "second");
+            Listed::NotAsked(format!("`{line}` did not answer within {time}"))
         }
         Ok(Some((status, text))) if !status.success() => {
             Listed::NotAsked(format!("`{line}` failed ({status}): {}", shown(&text)))

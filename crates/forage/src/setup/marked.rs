@@ -1,8 +1,8 @@
 //! Blocks of lines between two marks. This is for formats whose comments begin with `#`, and for others with
 //! their own marks.
 //!
-//! A block at the end of a file follows an empty line. It ends with a newline if the original file did, or if
-//! there was no file. Both rules are needed so that removing the block restores the original bytes.
+//! A block at the end of a file follows an empty line. It ends with a newline if the original file did, was
+//! empty or did not exist. Both rules are needed so that removing the block restores the original bytes.
 
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ pub(super) fn append(text: &str, lines: &[String], indent: &str) -> Result<Strin
 pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let added = match text {
-        "" => block.to_owned(),
+        "" => format!("{newline}{block}{newline}"),
         text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
         text => format!("{text}{newline}{newline}{block}"),
     };
@@ -114,17 +114,19 @@ pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
     }
     let before = match without_newline(before) {
         // Only an empty line was added by us. The newline of a line with content is the user's.
-        Some(shorter) if ends_with_newline => {
-            if shorter.ends_with('\n') {
-                shorter
-            } else {
-                before
-            }
-        }
+        _ if ends_with_newline => without_empty_line(before),
         Some(shorter) => without_newline(shorter).unwrap_or(shorter),
         None => before,
     };
     Some(format!("{before}{after}"))
+}
+
+/// Removes the last line if it is empty.
+pub(super) fn without_empty_line(text: &str) -> &str {
+    match without_newline(text) {
+        Some(shorter) if shorter.is_empty() || shorter.ends_with('\n') => shorter,
+        _ => text,
+    }
 }
 
 fn without_newline(text: &str) -> Option<&str> {

@@ -99,7 +99,7 @@ impl PieceSlot {
             (ExtraPiece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
             (ExtraPiece::Hook(_), Some(present)) => {
                 alone(&present)?;
-                self.at(|target| jsonc::add(text, target, &value))
+                self.at(|target| jsonc::add(text, target, &merged(&present, &value)))
             }
             (_, Some(_)) => Ok(text.to_owned()),
             (_, None) => self.at(|target| jsonc::add(text, target, &value)),
@@ -249,6 +249,25 @@ fn contains(value: &Value, other: &Value) -> bool {
             others.iter().all(|other| items.iter().any(|item| contains(item, other)))
         }
         (value, other) => value == other,
+    }
+}
+
+/// Sets the fields of `own` in `present`, and keeps all others.
+fn merged(present: &Value, own: &Value) -> Value {
+    match (present, own) {
+        (Value::Object(present), Value::Object(own)) => {
+            let mut fields = present.clone();
+            for (key, value) in own {
+                let value = present.get(key).map_or_else(|| value.clone(), |field| merged(field, value));
+                fields.insert(key.clone(), value);
+            }
+            Value::Object(fields)
+        }
+        // A group contains only Forage's hook, see `alone`.
+        (Value::Array(present), Value::Array(own)) if present.len() == 1 && own.len() == 1 => {
+            Value::Array(vec![merged(&present[0], &own[0])])
+        }
+        _ => own.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use forage_base::count;
 use forage_redact::Redactor;
 use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
@@ -75,7 +76,7 @@ pub(crate) enum ProbeFailure {
     NotStarted(String, io::Error),
     #[error("it ends before it answers ({status}){said}")]
     Ended { status: String, said: String },
-    #[error("it does not answer within {} seconds{said}", PROBE_TIME.as_secs())]
+    #[error("it does not answer within {}{said}", count(PROBE_TIME.as_secs(), "second"))]
     Silent { said: String },
     #[error("it prints a line that is not a protocol message: {0}")]
     Noise(String),

@@ -399,6 +399,29 @@ fn a_file_that_was_created_goes_and_an_empty_one_stays() {
 }
 
 #[test]
+fn entry_without_marks_is_named_as_the_reason() {
+    for (client, text) in [
+        ("codex", "[mcp_servers.forage]\ncommand = \"forage\"\nargs = [\"mcp\", \"--root\", \"/x\"]\n"),
+        ("goose", "extensions:\n  forage:\n    cmd: forage\n    args: [mcp]\n"),
+    ] {
+        let client = Client::find(client).unwrap();
+        assert_eq!(
+            super::added(client, text, &client.entry("/new/forage")).unwrap_err().to_string(),
+            "it already has an entry `forage` without the marks `# >>> forage`; rename or remove it",
+            "{}",
+            client.name
+        );
+    }
+}
+
+#[test]
+fn entry_in_an_empty_file_ends_with_a_newline() {
+    let codex = Client::find("codex").unwrap();
+    let text = super::added(codex, "", &codex.entry("forage")).unwrap();
+    assert!(text.ends_with("# <<< forage\n"), "{text:?}");
+}
+
+#[test]
 fn json_is_laid_out_as_the_file_is() {
     let cases = [
         (

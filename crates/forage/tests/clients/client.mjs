@@ -211,7 +211,7 @@ async function rootsAndModel(transport, era) {
 
     await server.client(era, {}, async (client) => {
       const result = await call(client, 'keyword_search', search);
-      assert(result.isError && text(result).includes('no model is configured'), JSON.stringify(result));
+      assert(result.isError && text(result).includes('no usable model is configured'), JSON.stringify(result));
     });
     for (const roots of [undefined, [project, clientRoot]]) {
       let requests = 0;

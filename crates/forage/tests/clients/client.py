@@ -237,7 +237,7 @@ async def roots_and_model(transport, era):
 
         async with server.client(era) as client:
             result = await client.call_tool("keyword_search", SEARCH)
-            assert is_error(result) and "no model is configured" in text(result), result
+            assert is_error(result) and "no usable model is configured" in text(result), result
         for callbacks in [{}, {"list_roots_callback": roots(TREE / "project", client_root)}]:
             requests.clear()
             async with server.client(era, sampling_callback=answer, **callbacks) as client:

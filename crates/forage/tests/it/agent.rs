@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forage_agent::{LastTurn, Transcript, TurnEnd};
-use forage_llm::{ChatError, Finish};
+use forage_llm::{ChatError, Finish, Usage};
 use forage_tools::{FilterMode, registry};
 
 use crate::scripted::{Bench, Reply, Scripted, ask, call, fail, hang, joined, say, says};
@@ -201,7 +201,10 @@ fn turn_limit_ends_a_model_that_keeps_calling() {
 }
 
 fn empty() -> Reply {
-    fail(|model| ChatError::EmptyAnswer { model, finish: Finish::Length })
+    fail(|model| {
+        let usage = Some(Usage { input_tokens: 100, cached_input_tokens: 20, output_tokens: 5 });
+        ChatError::EmptyAnswer { model, finish: Finish::Length, usage, cost_usd: Some(0.25) }
+    })
 }
 
 #[test]
@@ -212,7 +215,11 @@ fn a_model_that_says_nothing_gets_one_nudge() {
     insta::assert_snapshot!(joined(&model.last_texts()[1..]));
     let model = Scripted::new("one", [call(&[GREP]), empty(), empty()]);
     let transcript = bench().ask(&model);
-    assert_eq!((transcript.stop_reason, transcript.answer), (TurnEnd::NoAnswer, None));
+    assert_eq!((transcript.stop_reason, &transcript.answer), (TurnEnd::NoAnswer, &None));
+    // The totals include the discarded answers.
+    let turns: u64 =
+        transcript.turns.iter().filter_map(|turn| turn.usage).map(|usage| usage.input_tokens).sum();
+    assert_eq!(transcript.usage.input_tokens, turns + 200);
 }
 
 fn server(model: String) -> ChatError {
@@ -236,7 +243,7 @@ fn failing_model_is_retried_once_then_replaced() {
         |model| ChatError::Unreachable { model, why: "refused".to_owned() },
         |model| ChatError::AnswerTooLarge { model, limit: 1 },
         |model| ChatError::DeadlineExceeded { model },
-        |model| ChatError::EmptyAnswer { model, finish: Finish::Refused },
+        |model| ChatError::EmptyAnswer { model, finish: Finish::Refused, usage: None, cost_usd: None },
     ];
     let bench = bench();
     for error in momentary {

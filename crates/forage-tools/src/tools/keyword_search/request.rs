@@ -24,8 +24,8 @@ const ASK_FOR_JSON: &str = "\nInstead of the plain text list, respond with one J
                             relevant file first, or {\"files\":[]} if no files are truly relevant.\n";
 
 /// Explains to the model that it sees only a part of the evidence.
-const PART: &str = " Of files with many matches only the best lines are shown, and not all files are; `--` stands for lines \
-                    left out.";
+const PART: &str =
+    " Of files with many matches only the best lines are shown; `--` marks the lines left out.";
 
 /// Explains to the model that the evidence contains ranked files.
 const RANKED: &str = " Some files are there for a ranking of the whole project, whether a keyword matches or not: of them \

@@ -119,10 +119,9 @@ fn no_results(response: &RankResponse, names: &ToolNames) -> String {
     if response.no_file_chosen && response.files_searched == 0 {
         text.push_str(" There are no files to search.");
     } else if response.no_file_chosen {
-        text.push_str(&names.fill(
-            " No file in the index is selected by {search_index.path}, {search_index.file_pattern} and {search_index.languages}; \
-             ignored and hidden files are not in it",
-        ));
+        text.push_str(
+            " No file in the index is in the scope of this search; ignored and hidden files are not indexed",
+        );
         if let Some(search) = names.search_of_all() {
             let _ = write!(text, "; {search} searches them");
         }

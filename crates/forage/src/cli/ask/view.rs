@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_agent::AgentEvent;
-use forage_base::Background;
+use forage_base::{Background, count};
 use forage_tools::{sanitize, sanitize_line};
 
 use super::super::output::Terminal;
@@ -248,7 +248,7 @@ fn log_line(event: &AgentEvent<'_>) -> Option<String> {
         AgentEvent::Said { calls, usage, cost_usd, elapsed } => {
             let mut line = match calls {
                 0 => "an answer".to_owned(),
-                calls => format!("{calls} calls"),
+                calls => count(*calls as u64, "call"),
             };
             if let Some(usage) = usage {
                 let _ = write!(line, ", {} tokens in, {} out", usage.input_tokens, usage.output_tokens);
@@ -267,7 +267,9 @@ fn log_line(event: &AgentEvent<'_>) -> Option<String> {
         }
         AgentEvent::CallEnded { number, bytes, elapsed, error, .. } => match error {
             Some(error) => format!("call {number} failed: {}", sanitize(error).replace('\n', " ")),
-            None => format!("call {number}: {bytes} bytes in {:.2} s", elapsed.as_secs_f64()),
+            None => {
+                format!("call {number}: {} in {:.2} s", count(*bytes as u64, "byte"), elapsed.as_secs_f64())
+            }
         },
         AgentEvent::MadeRoom { results } => format!("old results removed from the conversation: {results}"),
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::find_git_root;
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{ModelChoice, ModelRole};
@@ -338,7 +338,7 @@ fn or_none(names: &[String]) -> String {
 pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) -> Option<CacheInUse> {
     let (line, record) = match subject.config.cache() {
         Some((directory, Ok((files, bytes)))) => (
-            format!("{}: {files} files, {bytes} bytes", directory.display()),
+            format!("{}: {}, {}", directory.display(), count(files, "file"), count(bytes, "byte")),
             Some(CacheInUse {
                 directory: directory.display().to_string(),
                 files: Some(files),
@@ -389,7 +389,7 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) -> Index
                     Some(_) => {
                         let (bytes, place) = (store.size(), store.directory());
                         (
-                            format!("{path}: {bytes} bytes in {}", place.display()),
+                            format!("{path}: {} in {}", count(bytes, "byte"), place.display()),
                             IndexFound { state: "there", bytes: Some(bytes), problem: None },
                         )
                     }

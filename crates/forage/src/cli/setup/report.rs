@@ -191,7 +191,7 @@ fn how_phrase(setup: &Setup, site: &ClientConfig) -> String {
         (false, true) => String::new(),
         (false, false) => format!(" --with {}", names.join(",")),
     };
-    format!("`forage setup {}{scope}{with} {option}`", site.client.name)
+    format!("`forage setup {}{scope}{}{with} {option}`", site.client.name, setup.repeated)
 }
 
 /// Formats a table of the clients, with the steps that the user must still take.

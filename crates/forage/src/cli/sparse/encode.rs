@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
+use forage_base::count;
 use forage_lookup::EncodedForm;
 use forage_lookup::limits::PRINTED_TEXT_BYTES;
 use serde_json::json;
@@ -43,7 +44,8 @@ pub(super) fn run(
         "values": vector.weights(),
         "tokens": vector.ids().iter().map(token).collect::<Vec<_>>(),
     });
-    let mut shown = format!("{}: {} dimensions\n", encoder.contract(), vector.ids().len());
+    let dimensions = count(vector.ids().len() as u64, "dimension");
+    let mut shown = format!("{}: {dimensions}\n", encoder.contract());
     for (id, weight) in vector.ids().iter().zip(vector.weights()) {
         writeln!(shown, "{id:>10}  {weight:<11} {}", forage_tools::sanitize_line(&token(id)))?;
     }

@@ -64,7 +64,7 @@ fn every_extra_is_shown_added_and_removed() {
             assert_eq!((tree(&project.home), tree(&project.root)), before, "{client}: shown is not written");
             let shown = run(&arguments).stdout;
             let scoped = if scope == "user" { "" } else { " --scope project" };
-            let command = format!("forage setup {client}{scoped} --with all --write");
+            let command = format!("forage setup {client}{scoped} --command forage --with all --write");
             assert_eq!(
                 line_with(&shown, "Nothing has been written"),
                 format!("Nothing has been written. To apply the changes, run `{command}`.")
@@ -324,8 +324,8 @@ fn no_table_of_the_entry_is_left() {
         put(&file, &(written + more));
         ok(&project, &["codex", "--remove"]);
         let text = std::fs::read_to_string(&file).unwrap();
-        let rest = text.strip_prefix(before).unwrap().trim_start();
-        assert_eq!(rest, "# Another server.\n[mcp_servers.other]\ncommand = \"z\"\n");
+        let rest = "\n# Another server.\n[mcp_servers.other]\ncommand = \"z\"\n";
+        assert_eq!(text, format!("{before}{rest}"));
     }
 }
 
