@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use forage_base::Stop;
+use forage_base::{Stop, count};
 use forage_fs::{
     Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below,
     walk,
@@ -22,8 +22,7 @@ use forage_search::{
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     Call, ChangedFiles, DEPENDENCY, DecodedFiles, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
-    count, globs_without_files, hidden_matches, limits, other_readings, telemetry, unfit_globs_note,
-    walk_warnings,
+    globs_without_files, hidden_matches, limits, other_readings, telemetry, unfit_globs_note, walk_warnings,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
