@@ -328,6 +328,10 @@ fn reports_have_the_names_in_effect() {
         ["ab_search_index", "ab_find_text", "ab_keyword_search", "ab_list_directory", "ab_read_file"]
     );
     assert_eq!(shown, listed);
+    // The titles form a column, even next to a name of more than 16 characters.
+    let width = listed.iter().map(|name| name.len()).max().unwrap();
+    let begins_title = |line: &str| line.as_bytes()[width] == b' ' && line.as_bytes()[width + 1] != b' ';
+    assert!(width > 16 && text.lines().all(begins_title), "{text}");
     for name in &listed {
         assert!(!project.run(&["call", name, "{}"]).stderr.contains("there is no tool"), "{name}");
     }
