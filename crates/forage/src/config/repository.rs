@@ -30,8 +30,9 @@ fn read(root: &Root, notices: &mut Vec<String>) -> Option<String> {
         Ok(Contents::Whole) => Some(String::from_utf8_lossy(&text).into_owned()),
         _ => {
             notices.push(format!(
-                "{} is over {MAX_BYTES} bytes or unreadable and is ignored",
-                root.path().join(NAME).display()
+                "{} is over {} or unreadable and is ignored",
+                root.path().join(NAME).display(),
+                forage_base::count(MAX_BYTES as u64, "byte")
             ));
             None
         }
