@@ -214,7 +214,7 @@ fn broken_repository_exclusion_is_reported() {
     let project =
         Project::new(&[("a.txt", "needle\n"), (".forage.toml", "[search]\nexclude = [\"[abc\"]\n")]);
     let run = project.run(&["grep", "needle"]);
-    let invalid = forage_fs::Globs::new(&["![abc"]).unwrap_err();
+    let invalid = forage_fs::Globs::new(&["[abc"]).unwrap_err();
     let notice = format!("forage: TMP/project/.forage.toml:2: `search.exclude` is ignored: {invalid}\n");
     assert_eq!((run.status, stable(&run.stderr)), (0, notice));
     project.write(".forage.toml", "[search]\nexclude = [\"a.txt\"]\n");
