@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forage_base::Stopped;
+use forage_base::{Stopped, count};
 use forage_http::ConnectHalt;
 use thiserror::Error;
 
@@ -128,7 +128,8 @@ pub enum ChatError {
     },
     /// The body of the answer is larger than the limit.
     #[error(
-        "{model}: the answer is larger than {limit} bytes; check that base_url is the address of a chat model"
+        "{model}: the answer is larger than {}; check that base_url is the address of a chat model",
+        count(*limit as u64, "byte")
     )]
     AnswerTooLarge {
         /// `provider/model`.

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 use std::thread;
 
+use forage_base::count;
 use forage_tools::{AnswerHead, CallHead, CallStatus};
 use same_file::Handle;
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ pub(crate) fn read(gathered: &CallHistory, mut file: File, name: &str) -> Result
     let mut text = String::new();
     let read = (&mut file).take(limits::FILE_BYTES).read_to_string(&mut text).map_err(reported)?;
     if read as u64 == limits::FILE_BYTES {
-        return Err(format!("{name} is larger than {} bytes", limits::FILE_BYTES));
+        return Err(format!("{name} is larger than {}", count(limits::FILE_BYTES, "byte")));
     }
     add_text(gathered, &text, name)
 }
@@ -47,10 +48,11 @@ pub(crate) fn add_text(gathered: &CallHistory, text: &str, name: &str) -> Result
             lines[from..].iter().filter(|line| gathered.take_line(line, CallSource::Journal).is_none());
         let unread = unread.count();
         if from > 0 {
-            gathered.note(format!("{name}: the first {from} lines were skipped"));
+            gathered.note(format!("{name}: skipped the first {}", count(from as u64, "line")));
         }
         if unread > 0 {
-            gathered.note(format!("{name}: {unread} lines are not calls, or come from another version"));
+            let unread = count(unread as u64, "line");
+            gathered.note(format!("{name}: skipped {unread}, not calls or from another version"));
         }
         return Ok(());
     }

@@ -73,7 +73,9 @@ fn failure(error: &ChatError) -> ListFailure {
         ChatError::DeadlineExceeded { .. } => "no answer in time".to_owned(),
         ChatError::Unreachable { why, .. } => format!("cannot connect: {why}"),
         ChatError::ConnectionLost { .. } => "the connection was lost".to_owned(),
-        ChatError::AnswerTooLarge { limit, .. } => format!("the list is larger than {limit} bytes"),
+        ChatError::AnswerTooLarge { limit, .. } => {
+            format!("the list is larger than {}", forage_base::count(*limit as u64, "byte"))
+        }
         ChatError::BadAnswer { why, .. } => format!("the answer is not a list: {why}"),
         ChatError::Recording { why, .. } | ChatError::Declined { why, .. } => why.clone(),
         ChatError::Stalled { .. } | ChatError::Cancelled { .. } | ChatError::EmptyAnswer { .. } => {

@@ -30,8 +30,9 @@ fn read(root: &Root, notices: &mut Vec<String>) -> Option<String> {
         Ok(Contents::Whole) => Some(String::from_utf8_lossy(&text).into_owned()),
         _ => {
             notices.push(format!(
-                "{} is over {MAX_BYTES} bytes or unreadable and is ignored",
-                root.path().join(NAME).display()
+                "{} is over {} or unreadable and is ignored",
+                root.path().join(NAME).display(),
+                forage_base::count(MAX_BYTES as u64, "byte")
             ));
             None
         }
@@ -84,9 +85,7 @@ fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
 /// Returns the error of the first invalid glob.
 fn invalid_glob(wanted: &Value) -> Option<String> {
     let mut globs = wanted.as_array()?.iter().filter_map(Value::as_str);
-    globs
-        .find_map(|glob| Globs::new(&[format!("!{}", glob.trim_start_matches('!'))]).err())
-        .map(|error| error.to_string())
+    globs.find_map(|glob| Globs::new(&[glob.trim_start_matches('!')]).err())
 }
 
 fn excluded(config: &Config, wanted: &Value) -> Option<Value> {

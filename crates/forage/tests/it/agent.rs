@@ -1,8 +1,9 @@
 //! The agent as a library: how it handles everything that a model can say, and how it ends.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use forage_agent::{LastTurn, Transcript, TurnEnd};
+use forage_agent::{AgentEvent, LastTurn, Transcript, TurnEnd};
 use forage_llm::{ChatError, Finish, Usage};
 use forage_tools::{FilterMode, registry};
 
@@ -220,6 +221,19 @@ fn a_model_that_says_nothing_gets_one_nudge() {
     let turns: u64 =
         transcript.turns.iter().filter_map(|turn| turn.usage).map(|usage| usage.input_tokens).sum();
     assert_eq!(transcript.usage.input_tokens, turns + 200);
+}
+
+#[test]
+fn call_has_one_size_in_event_and_transcript() {
+    let (model, bench) = (Scripted::new("one", [call(&[GREP]), say("found")]), bench());
+    let sizes = Mutex::new(Vec::new());
+    let watch = |event: &AgentEvent<'_>| {
+        if let AgentEvent::CallEnded { bytes, .. } = event {
+            sizes.lock().unwrap().push(*bytes);
+        }
+    };
+    let transcript = bench.agent(&[&model]).ask("q", &watch).unwrap();
+    assert_eq!(*sizes.lock().unwrap(), [transcript.turns[0].calls[0].bytes]);
 }
 
 fn server(model: String) -> ChatError {

@@ -214,7 +214,7 @@ fn broken_repository_exclusion_is_reported() {
     let project =
         Project::new(&[("a.txt", "needle\n"), (".forage.toml", "[search]\nexclude = [\"[abc\"]\n")]);
     let run = project.run(&["grep", "needle"]);
-    let invalid = forage_fs::Globs::new(&["![abc"]).unwrap_err();
+    let invalid = forage_fs::Globs::new(&["[abc"]).unwrap_err();
     let notice = format!("forage: TMP/project/.forage.toml:2: `search.exclude` is ignored: {invalid}\n");
     assert_eq!((run.status, stable(&run.stderr)), (0, notice));
     project.write(".forage.toml", "[search]\nexclude = [\"a.txt\"]\n");
@@ -328,6 +328,10 @@ fn reports_have_the_names_in_effect() {
         ["ab_search_index", "ab_find_text", "ab_keyword_search", "ab_list_directory", "ab_read_file"]
     );
     assert_eq!(shown, listed);
+    // The titles form a column, even next to a name of more than 16 characters.
+    let width = listed.iter().map(|name| name.len()).max().unwrap();
+    let begins_title = |line: &str| line.as_bytes()[width] == b' ' && line.as_bytes()[width + 1] != b' ';
+    assert!(width > 16 && text.lines().all(begins_title), "{text}");
     for name in &listed {
         assert!(!project.run(&["call", name, "{}"]).stderr.contains("there is no tool"), "{name}");
     }

@@ -132,7 +132,7 @@ fn it_is_listed_and_checked() {
     let variables = [("FORAGE_BASE_URL", url.as_str()), ("FORAGE_API_KEY", KEY)];
     let run = project.run_in(&project.root, &["models", "--check"], &variables);
     assert_eq!(run.status, 0, "{run:?}");
-    assert!(run.stdout.contains("1 models (read now)"), "{run:?}");
+    assert!(run.stdout.contains("1 model (read now)"), "{run:?}");
     assert!(run.stdout.contains("custom/tiny: answered in "), "{run:?}");
 }
 

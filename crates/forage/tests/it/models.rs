@@ -562,6 +562,9 @@ fn models_checks_by_a_tiny_call_and_says_what_it_cost() {
     std::fs::write(&path, text + price).unwrap();
     let run = project.run_in(&project.root, &["models", "--check"], VARIABLES);
     assert_eq!(run.status, 1, "one of the two fails: {run:?}");
+    let refused =
+        "\n  other/b-coder: the provider refused the key (HTTP 401); check the key set for this provider\n";
+    assert!(run.stdout.contains(refused), "{run:?}");
     insta::assert_snapshot!(stable(run.stdout.split_once("\n\nchecked:\n").unwrap().1));
     assert!(!format!("{run:?}").contains(KEY), "{run:?}");
     let asked = acme.requests()[1].clone();

@@ -84,7 +84,10 @@ pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> 
     let back = commits.unwrap_or(line.len() / 2).min(line.len().saturating_sub(1));
     match line.get(back) {
         Some(base) if back > 0 => revision(base).map(str::to_owned),
-        _ => bail!("the history is too short for queries: it has {} commits", line.len()),
+        _ => bail!(
+            "the history is too short for queries: it has {}",
+            forage_base::count(line.len() as u64, "commit")
+        ),
     }
 }
 

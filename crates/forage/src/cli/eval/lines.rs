@@ -183,7 +183,11 @@ impl LinesEvaluation<'_> {
             self.queries,
             self.code_tokens,
             if without > 0 { format!("; {without} more have no lines") } else { String::new() },
-            if failed > 0 { format!("; {failed} calls failed") } else { String::new() },
+            if failed > 0 {
+                format!("; {} failed", forage_base::count(failed as u64, "call"))
+            } else {
+                String::new()
+            },
         );
         let languages = self.by_language.iter().filter(|_| self.by_language.len() > 1);
         let rows: Vec<(String, String, LineShares)> = languages

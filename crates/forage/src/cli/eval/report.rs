@@ -141,7 +141,11 @@ impl Evaluation<'_> {
         if let AnswerTokens { mean: Some(mean), answers, failed } = self.tokens {
             let is_at_revision = self.sets.iter().any(|set| set.at_revision);
             let at = if is_at_revision { " with lines of the working tree" } else { "" };
-            let failed = if failed > 0 { format!("; {failed} calls failed") } else { String::new() };
+            let failed = if failed > 0 {
+                format!("; {} failed", forage_base::count(failed as u64, "call"))
+            } else {
+                String::new()
+            };
             let _ = writeln!(
                 text,
                 "tokens    {mean:.0} on average in {answers} answers of search_index{at}{failed}"

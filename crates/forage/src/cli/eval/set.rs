@@ -34,7 +34,7 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(limits::SET_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limits::SET_BYTES {
-        bail!("it is over {} bytes", limits::SET_BYTES);
+        bail!("it is over {}", forage_base::count(limits::SET_BYTES, "byte"));
     }
     Ok(bytes)
 }
