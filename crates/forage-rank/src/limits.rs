@@ -48,6 +48,10 @@ pub const LONGEST_HEAD: u32 = 400;
 /// these first, followed by as many more as it needs.
 pub const CANDIDATES: usize = 80;
 
+/// Files that we compare with their siblings, of the first ones. A copy for the right platform matches nearly
+/// as well as the others.
+pub const SIBLINGS: usize = 20;
+
 /// Files whose positions we check for a phrase, of those that contain all of its words.
 pub const PHRASE_CANDIDATES: usize = 4000;
 

@@ -476,6 +476,7 @@ mod tests {
             chunks: chunks.iter().map(chunk).collect(),
             values,
             aside: None,
+            siblings: Vec::new(),
         }
     }
 

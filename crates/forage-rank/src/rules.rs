@@ -9,11 +9,13 @@ mod asked;
 mod evidence;
 mod named;
 mod paths;
+mod siblings;
 mod twins;
 
 pub(crate) use evidence::{Evidence, gather};
 pub use paths::SecondaryKind;
 pub(crate) use paths::{PathWords, asks_for_tests, kind_values, secondary_kind};
+pub(crate) use siblings::{compare_siblings, group_siblings};
 pub(crate) use twins::implementations_first;
 
 /// The effect of a rule's value on the score of a file.
@@ -100,6 +102,7 @@ rules! {
     Internal "internal" 0.15 0.0 Lowers "below a directory whose name is internal or private";
     DeclarationOnly "declaration-only" 0.3 1.0 Lowers "declarations of names that are defined elsewhere";
     Twin "twin" 1.0 1.0 Lowers "declares what another file with about the same score implements";
+    Sibling "sibling" 0.4 1.0 Lowers "its path names another platform or backend than the query, unlike a file of the same name";
 }
 
 /// The values of all rules for a file.

@@ -8,7 +8,8 @@ use crate::project::ignore_project_names;
 use crate::query::{QueryWeights, RankQuery};
 use crate::retrieve::{FieldWeights, FileCandidate, RetrievalRequest, Retrieved, retrieve};
 use crate::rules::{
-    Evidence, RULES, RuleWeights, SecondaryKind, gather, implementations_first, secondary_kind,
+    Evidence, RULES, RuleWeights, SecondaryKind, compare_siblings, gather, group_siblings,
+    implementations_first, secondary_kind,
 };
 use crate::segments::guarded;
 use crate::stop_checker::{SearchError, StopChecker};
@@ -133,6 +134,9 @@ pub struct FileHit {
     pub values: [f32; RULES.len()],
     /// The reason why an answer should leave out its code, if there is one.
     pub aside: Option<SecondaryKind>,
+    /// Paths of its siblings further down the ranking, the best first: files whose paths only differ by the
+    /// name of a platform or backend. Only for the first [`limits::SIBLINGS`] files.
+    pub siblings: Vec<String>,
 }
 
 /// A chunk of a file.
@@ -213,6 +217,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         indexes.iter().map(|index| index.used_history().filter(|_| request.history)).collect();
     let mut evidence = gather(&query, &retrieved, fields, &histories, &pace)?;
     implementations_first(&query, &retrieved.candidates, &mut evidence, &weights.rules);
+    compare_siblings(&query, &retrieved.candidates, &mut evidence, &weights.rules);
     pace.check()?;
     let (order, strength) = if query.is_path_only() {
         // All of them match, so they are ordered by path.
@@ -231,7 +236,11 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         FileHit { aside: secondary_kind(retrieved.candidates[position].kinds, &asked), ..hit }
     };
     let words = QueryWords::new(&query, &retrieved);
-    let files = order.into_iter().take(limit).map(hit).collect();
+    let siblings = if query.is_path_only() { Vec::new() } else { siblings(&retrieved, &order) };
+    let mut files: Vec<FileHit> = order.into_iter().take(limit).map(hit).collect();
+    for (file, siblings) in files.iter_mut().zip(siblings) {
+        file.siblings = siblings;
+    }
     Ok(Ranking {
         files,
         matching: retrieved.matching,
@@ -265,6 +274,18 @@ fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> V
         }
     }
     order
+}
+
+/// Returns the paths of the siblings of each of the first files. The candidates that only a longer answer has
+/// don't count, so that it begins like a shorter one.
+fn siblings(retrieved: &Retrieved, order: &[(f32, usize)]) -> Vec<Vec<String>> {
+    let first = order.iter().take(limits::CANDIDATES);
+    let candidates: Vec<&FileCandidate> =
+        first.map(|&(_, position)| &retrieved.candidates[position]).collect();
+    let paths = |group: Vec<usize>| {
+        group.into_iter().map(|position| candidates[position].record.path.clone()).collect()
+    };
+    group_siblings(&candidates).into_iter().map(paths).collect()
 }
 
 /// Computes the share of the query's idf that a file contains, relative to the total of the rarest words. No
@@ -321,7 +342,7 @@ fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, max: usi
         chunks.push(hit(0, 0.0));
     }
     let (index, path) = (candidate.index, record.path.clone());
-    FileHit { index, path, score, chunks, values: evidence.values, aside: None }
+    FileHit { index, path, score, chunks, values: evidence.values, aside: None, siblings: Vec::new() }
 }
 
 #[cfg(test)]

@@ -51,8 +51,8 @@ pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
 }
 
 /// Splits a text into identifiers and words, with their byte offsets: runs of letters, digits and `_`. Each
-/// Chinese character is a word because Chinese has no word separators. Runs of Japanese syllables are words
-/// of their own.
+/// Chinese character is a word because Chinese has no word separators, and so is each syllable of Thai, Khmer
+/// and Lao. Runs of Japanese syllables are words of their own.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -71,6 +71,9 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
                     .count();
             }
             match self::script(text, at) {
+                Some((next, _)) if next == Script::Syllables && at > start && starts_syllable(text, at) => {
+                    break;
+                }
                 Some((next, length)) if next == script => at += length,
                 _ => break,
             }
@@ -103,6 +106,8 @@ enum Script {
     Ideographs,
     Hiragana,
     Katakana,
+    /// Thai, Khmer and Lao, where vowels and tones belong to a consonant.
+    Syllables,
 }
 
 /// Determines the script of the character at a byte offset, and its length in bytes.
@@ -123,12 +128,35 @@ fn script(text: &str, at: usize) -> Option<(Script, usize)> {
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3FFFF}' => Script::Ideographs,
+        _ if is_southeast_asian(character) => Script::Syllables,
         // Combining accents follow their letters.
         '\u{300}'..='\u{36F}' => Script::Letters,
         _ if character.is_alphanumeric() => Script::Letters,
         _ => Script::None,
     };
     Some((script, character.len_utf8()))
+}
+
+/// Returns true for the letters, vowels and tones of Thai, Lao and Khmer.
+fn is_southeast_asian(character: char) -> bool {
+    matches!(character,
+        '\u{E01}'..='\u{E3A}' | '\u{E40}'..='\u{E4E}'
+        | '\u{E81}'..='\u{ECE}' | '\u{EDC}'..='\u{EDF}'
+        | '\u{1780}'..='\u{17D3}' | '\u{17D7}' | '\u{17DC}' | '\u{17DD}')
+}
+
+/// Returns true if a syllable of Thai, Lao or Khmer may begin at a byte offset. Words only begin there.
+fn starts_syllable(text: &str, at: usize) -> bool {
+    // These vowels come before their consonant. The sign after them joins Khmer consonants.
+    let joins_next =
+        |before: char| matches!(before, '\u{E40}'..='\u{E44}' | '\u{EC0}'..='\u{EC4}' | '\u{17D2}');
+    let follows = |character: char| {
+        matches!(character,
+            '\u{E30}'..='\u{E3A}' | '\u{E45}'..='\u{E4E}'
+            | '\u{EB0}'..='\u{EBD}' | '\u{EC6}'..='\u{ECE}'
+            | '\u{17B6}'..='\u{17D3}' | '\u{17D7}' | '\u{17DD}')
+    };
+    !text[..at].chars().next_back().is_some_and(joins_next) && !text[at..].chars().next().is_some_and(follows)
 }
 
 fn is_after_katakana(before: &str) -> bool {

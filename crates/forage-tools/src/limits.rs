@@ -207,6 +207,9 @@ pub const CODE_FILES: u64 = 20;
 /// Default files without code that an answer with code names.
 pub const CODE_FURTHER_FILES: usize = 6;
 
+/// Siblings that the text of an answer names, of a file. The record has all of them.
+pub const NAMED_SIBLINGS: usize = 5;
+
 /// Maximum characters of the line that is shown of such a file.
 pub const CODE_FURTHER_CHARACTERS: usize = 60;
 

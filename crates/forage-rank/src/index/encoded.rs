@@ -20,7 +20,7 @@ use crate::tokens::{TokenParts, stem, words};
 /// covers how text is split into words, how these are encoded, what a record contains, and which files are
 /// secondary by their paths. If you change any of these, you must increment it, so that older indexes are
 /// refused. A test compares a sample of the first three.
-pub const TOKENIZER: &str = "forage_encoded_11";
+pub const TOKENIZER: &str = "forage_encoded_12";
 
 /// Added to every step, so that a step can't be a line feed.
 const FIRST_STEP: u32 = 0x20;

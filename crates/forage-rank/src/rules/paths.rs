@@ -27,6 +27,12 @@ pub(crate) struct PathWord {
     pub(crate) nearness: f32,
 }
 
+impl PathWord {
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 /// Generic names, which we replace by that of the directory.
 const NAMELESS: &[&str] = &["mod", "index", "init", "__init__", "lib", "main", "package"];
 
@@ -70,7 +76,8 @@ impl PathWords {
     }
 }
 
-fn push(into: &mut Vec<PathWord>, parts: &mut TokenParts, text: &str, nearness: f32) {
+/// Adds the words of a text.
+pub(super) fn push(into: &mut Vec<PathWord>, parts: &mut TokenParts, text: &str, nearness: f32) {
     for (_, word) in words(text) {
         parts.split(word);
         into.extend(parts.iter().map(|part| PathWord {

@@ -201,3 +201,31 @@ fn the_files_of_a_stack_trace_come_first() {
     assert_eq!(paths_of.map(worth), [0.0, 1.0, 0.0, 0.5, 0.0]);
     assert_eq!(paths(&ranking)[0], "src/app/reader.py");
 }
+
+#[test]
+fn sibling_of_the_named_platform_is_first() {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    let unix = "/* Accept a connection. */\nint accept_connection(void) { return accept(connection); }\n";
+    let win = "int accept_ex(void) { return accept(connection); }\n";
+    for (path, text) in [
+        ("src/unix/tcp.c", unix),
+        ("src/win/tcp.c", win),
+        ("src/os400/tcp.c", "int none(void) { return connection; }\n"),
+        ("src/timer.c", "int timer(void) { return 0; }\n"),
+        ("tests/win/tcp.c", "int test_accept(void) { return accept(connection); }\n"),
+    ] {
+        writer.add(path, text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    let request = RankedSearch::new("accept a connection on Windows", 10);
+    let mut weights = RankWeights::default();
+    *weights.rules.get_mut("sibling").unwrap() = 0.0;
+    let without = search(&index, &RankedSearch { weights: Some(&weights), ..request }).unwrap();
+    assert_eq!(paths(&without)[..2], ["src/unix/tcp.c", "src/win/tcp.c"]);
+    let ranking = search(&index, &request).unwrap();
+    assert_eq!(paths(&ranking)[..2], ["src/win/tcp.c", "src/unix/tcp.c"]);
+    let siblings: Vec<&[String]> = ranking.files.iter().map(|file| file.siblings.as_slice()).collect();
+    assert_eq!(siblings[0], ["src/unix/tcp.c", "src/os400/tcp.c"]);
+    assert!(siblings[1..].iter().all(|siblings| siblings.is_empty()));
+}

@@ -4,7 +4,7 @@
 //! or another index is detected just like a modified one. The manifest consists of lines of text:
 //!
 //! ```text
-//! forage_encoded_11 17                 the format, and the number of commits so far
+//! forage_encoded_12 17                 the format, and the number of commits so far
 //! note {"vector":"text"}              data that the owner of the index stores with it, if any
 //! segment 3f…                         one per segment, followed by its files
 //! file 3f….term 1234 a1b2…            the name, the length in bytes, XXH3 in hexadecimal digits

@@ -5,7 +5,7 @@
 //! replaces words in place, so that names, paths and punctuation are parsed as in an English query. Function
 //! words become English stop words.
 //!
-//! Cyrillic, Chinese, Japanese and Korean scripts identify the language. For Latin script, [`latin_language`]
+//! The scripts of Russian, Chinese, Japanese, Korean, Thai, Khmer and Lao identify the language. For Latin script, [`latin_language`]
 //! counts function words and words of the table. English queries must never change.
 
 mod pieces;
@@ -20,6 +20,8 @@ use super::{is_question_word, words};
 
 /// Replaces a function word of another language.
 const STOP_WORD: &str = "the";
+const ZERO_WIDTH_SPACE: char = '\u{200B}';
+
 /// Replaces a preposition.
 const PREPOSITION: &str = "for";
 
@@ -68,6 +70,10 @@ impl Translation {
 
 /// Translates the foreign words of a query. Returns `None` if there are none.
 pub(crate) fn translate(text: &str) -> Option<Translation> {
+    // Some writers of Khmer, Lao and Thai separate syllables by it, others don't.
+    if text.contains(ZERO_WIDTH_SPACE) {
+        return translate(&text.replace(ZERO_WIDTH_SPACE, ""));
+    }
     let latin = latin_language(text);
     // A single kana shows that the ideographs are Japanese too.
     let is_japanese = text.chars().any(|c| unspaced(c) == Some(Language::Japanese));
@@ -89,9 +95,10 @@ pub(crate) fn translate(text: &str) -> Option<Translation> {
         let (run, after) = rest.split_at(end);
         match script {
             Some(Language::Korean) => korean(run, &mut found),
+            Some(language) if language.is_southeast_asian() => without_spaces(run, language, &mut found),
             Some(_) => {
                 let language = if is_japanese { Language::Japanese } else { Language::Chinese };
-                ideographic(run, language, &mut found);
+                without_spaces(run, language, &mut found);
             }
             None => spaced(run, latin, &mut found),
         }
@@ -101,8 +108,8 @@ pub(crate) fn translate(text: &str) -> Option<Translation> {
     is_changed.then_some(found)
 }
 
-/// Translates a run of Chinese or Japanese.
-fn ideographic(run: &str, language: Language, found: &mut Translation) {
+/// Translates a run of text in a language without spaces.
+fn without_spaces(run: &str, language: Language, found: &mut Translation) {
     for piece in pieces(run, language) {
         match piece {
             Piece::Entry(original, sense) => {
@@ -275,6 +282,9 @@ fn unspaced(c: char) -> Option<Language> {
             Some(Language::Chinese)
         }
         '\u{AC00}'..='\u{D7A3}' => Some(Language::Korean),
+        '\u{E01}'..='\u{E4E}' => Some(Language::Thai),
+        '\u{E81}'..='\u{ECE}' | '\u{EDC}'..='\u{EDF}' => Some(Language::Lao),
+        '\u{1780}'..='\u{17D3}' | '\u{17D7}' | '\u{17DC}'..='\u{17DD}' => Some(Language::Khmer),
         _ => None,
     }
 }

@@ -186,6 +186,9 @@ pub struct RankedFile {
     /// Number of further definitions that are not in `unshown`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub unshown_more: usize,
+    /// Files that match less and whose paths only differ by the name of a platform or backend.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<String>,
     /// The points of each rule, strongest first; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<RankedReason>,

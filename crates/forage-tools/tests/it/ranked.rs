@@ -278,6 +278,40 @@ fn small_budget_shows_the_best_and_lists_the_rest() {
     assert_eq!(answer(&tree.workspace(), "search_index", request).text, found.text);
 }
 
+#[test]
+fn siblings_are_named_in_one_line() {
+    let tree = Tree::new();
+    for (path, text) in [
+        (
+            "src/unix/tcp.c",
+            "/* Accept a connection. */\nint accept_connection(void) { return accept(connection); }\n",
+        ),
+        ("src/win/tcp.c", "int accept_ex(void) { return accept(connection); }\n"),
+        ("src/os400/tcp.c", "int none(void) { return connection; }\n"),
+        ("src/timer.c", "int timer(void) { return 0; }\n"),
+    ] {
+        tree.write(path, text);
+    }
+    let siblings = json!(["src/unix/tcp.c", "src/os400/tcp.c"]);
+    let line = "exists for other platforms: src/unix/tcp.c, src/os400/tcp.c\n";
+    let ask = |code_tokens: u64| {
+        let request = json!({"query": "accept a connection on Windows", "code_tokens": code_tokens});
+        answer(&tree.workspace(), "search_index", request)
+    };
+    let listed = ask(0);
+    assert_eq!(paths(&listed.records().clone()), ["src/win/tcp.c", "src/unix/tcp.c", "src/os400/tcp.c"]);
+    assert!(listed.text.contains(&format!("src/win/tcp.c\n  {line}")), "{}", listed.text);
+    let code = ask(1000);
+    let files = code.records()["files"].as_array().unwrap();
+    assert_eq!((&files[0]["path"], &files[0]["siblings"]), (&json!("src/win/tcp.c"), &siblings));
+    assert!(files[1..].iter().all(|file| file["siblings"].is_null()), "{}", code.text);
+    assert!(code.text.contains(&format!("@@ src/win/tcp.c {line}")), "{}", code.text);
+    // A sibling without code is not listed once more.
+    let is_listed =
+        |file: &Value| file["code"].is_null() && siblings.as_array().unwrap().contains(&file["path"]);
+    assert!(!files.iter().any(is_listed), "{}", code.text);
+}
+
 /// By default, an answer contains code, unless the caller can't want it.
 #[test]
 fn code_is_shown_by_default_where_there_is_an_answer() {

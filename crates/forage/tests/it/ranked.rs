@@ -46,7 +46,7 @@ fn project() -> Project {
 /// Returns the directory of the engine's files.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
-    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_11")
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_12")
 }
 
 /// Runs the queries. Returns the answers without times and notes.

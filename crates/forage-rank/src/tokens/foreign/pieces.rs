@@ -1,6 +1,7 @@
-//! Segments Chinese, Japanese and Korean text into entries of the table, function words and the rest.
+//! Segments text without spaces into entries of the table, function words and the rest.
 
 use super::table::{Language, Lexicon, SenseMatch};
+use crate::tokens::{is_southeast_asian, starts_syllable};
 
 /// Costs of pieces. We choose the segmentation with the lowest sum. Long entries are more likely than short
 /// ones, and any entry is more likely than unknown letters.
@@ -10,6 +11,9 @@ const FUNCTION: f32 = 1.3;
 const SHORT_FUNCTION: f32 = 1.7;
 const UNKNOWN: f32 = 3.0;
 const UNKNOWN_HIRAGANA: f32 = 1.8;
+
+/// Maximum number of letters of a word of Thai, Khmer or Lao that is often part of longer ones.
+const SHORT_WORD: usize = 2;
 
 /// A piece of a text without spaces.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +33,9 @@ enum PieceKind {
 /// Splits a text so that as little as possible remains unknown.
 pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
     let Some(lexicon) = Lexicon::for_language(language) else { return vec![Piece::Unknown(text)] };
-    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let starts = text.char_indices().map(|(at, _)| at);
+    let starts = starts.filter(|&at| at == 0 || !language.is_southeast_asian() || starts_syllable(text, at));
+    let offsets: Vec<usize> = starts.chain([text.len()]).collect();
     let count = offsets.len() - 1;
     let mut best = vec![(f32::INFINITY, 0, PieceKind::Unknown); count + 1];
     best[0].0 = 0.0;
@@ -66,8 +72,8 @@ pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
 }
 
 /// Treats an entry as unknown if it is probably only part of an unknown word. This is so for one Chinese
-/// character or Korean syllable next to an unknown one, for Katakana next to unknown Katakana, and for Korean
-/// after unknown Korean.
+/// character or Korean syllable next to an unknown one, for Katakana next to unknown Katakana, for Korean
+/// after unknown Korean, and for two letters of Thai, Khmer or Lao next to unknown ones.
 fn doubt(parts: &mut [(&str, PieceKind)]) {
     let mut changed = true;
     while changed {
@@ -77,7 +83,12 @@ fn doubt(parts: &mut [(&str, PieceKind)]) {
             if kind == PieceKind::Unknown {
                 continue;
             }
-            let is_short = part.chars().nth(1).is_none() && !is_hiragana(part);
+            let is_southeast_asian = part.starts_with(is_southeast_asian);
+            if is_southeast_asian && kind == PieceKind::Function {
+                continue;
+            }
+            let letters = if is_southeast_asian { SHORT_WORD } else { 1 };
+            let is_short = part.chars().nth(letters).is_none() && !is_hiragana(part);
             let touches = |other: Option<&(&str, PieceKind)>| {
                 other.is_some_and(|(other, kind)| {
                     *kind == PieceKind::Unknown

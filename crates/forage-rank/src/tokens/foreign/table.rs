@@ -12,6 +12,8 @@ use crate::tokens::{is_question_word, stem, words};
 
 /// The rows of the table: English words, then those of each language in the order of [`LANGUAGES`].
 static SENSES: &str = include_str!("senses.txt");
+/// The same for Thai, Khmer and Lao. Each row begins with the first word of a row of [`SENSES`].
+static SOUTHEAST_ASIA: &str = include_str!("senses_southeast_asia.txt");
 /// The function words, one language per row: its code, its prepositions, and all others.
 static FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -30,11 +32,14 @@ pub(crate) enum Language {
     Korean,
     Dutch,
     Turkish,
+    Thai,
+    Khmer,
+    Lao,
 }
 
 /// The languages in the order of the table's columns. Dutch and Turkish have no column, but only function
-/// words.
-const LANGUAGES: [(Language, &str); 12] = [
+/// words. Those of Southeast Asia have a table of their own.
+const LANGUAGES: [(Language, &str); 15] = [
     (Language::German, "de"),
     (Language::French, "fr"),
     (Language::Spanish, "es"),
@@ -47,13 +52,28 @@ const LANGUAGES: [(Language, &str); 12] = [
     (Language::Korean, "ko"),
     (Language::Dutch, "nl"),
     (Language::Turkish, "tr"),
+    (Language::Thai, "th"),
+    (Language::Khmer, "km"),
+    (Language::Lao, "lo"),
 ];
+
+/// The languages in the order of the columns of [`SOUTHEAST_ASIA`].
+const SOUTHEAST_ASIAN: [Language; 3] = [Language::Thai, Language::Khmer, Language::Lao];
+
+impl Language {
+    /// Returns true if this language does not separate its words by spaces, or attaches particles to them.
+    fn is_unspaced(self) -> bool {
+        matches!(self, Self::Chinese | Self::Japanese | Self::Korean) || self.is_southeast_asian()
+    }
+
+    pub(super) fn is_southeast_asian(self) -> bool {
+        SOUTHEAST_ASIAN.contains(&self)
+    }
+}
 
 /// Returns the languages in Latin script.
 pub(super) fn latin_languages() -> impl Iterator<Item = Language> {
-    let is_latin = |language: &Language| {
-        !matches!(language, Language::Russian | Language::Chinese | Language::Japanese | Language::Korean)
-    };
+    let is_latin = |language: &Language| *language != Language::Russian && !language.is_unspaced();
     LANGUAGES.into_iter().map(|(language, _)| language).filter(is_latin)
 }
 
@@ -147,6 +167,17 @@ impl Tables {
                 }
             }
         }
+        for line in rows(SOUTHEAST_ASIA) {
+            let mut columns = line.split('|');
+            let word = columns.next().unwrap_or_default();
+            let Some(row) = tables.english.iter().position(|english| english[0] == word) else { continue };
+            for (language, column) in SOUTHEAST_ASIAN.into_iter().zip(columns) {
+                let lexicon = tables.lexicons.entry(language).or_default();
+                for (place, entry) in column.split(',').enumerate() {
+                    lexicon.add(entry, row, place, language);
+                }
+            }
+        }
         for rows in tables.lexicons.values_mut().flat_map(|lexicon| lexicon.entries.values_mut()) {
             rows.sort_by_key(|row| row.place);
         }
@@ -175,7 +206,7 @@ impl Lexicon {
     }
 
     fn add(&mut self, entry: &str, row: usize, place: usize, language: Language) {
-        let is_spaced = !matches!(language, Language::Chinese | Language::Japanese | Language::Korean);
+        let is_spaced = !language.is_unspaced();
         let (entry, is_whole) = entry.strip_suffix('=').map_or((entry, false), |entry| (entry, true));
         if entry.is_empty() {
             return;
@@ -192,7 +223,11 @@ impl Lexicon {
                 if entry.contains(' ') {
                     self.terms.push((vec![entry.to_owned()], row));
                 }
-                for entry in [entry.to_owned(), entry.replace(' ', "")] {
+                // These two Khmer letters look the same below another one, and either is written.
+                let (da, ta) = ("\u{17D2}\u{178A}", "\u{17D2}\u{178F}");
+                for entry in
+                    [entry.to_owned(), entry.replace(' ', ""), entry.replace(da, ta), entry.replace(ta, da)]
+                {
                     let rows = self.entries.entry(entry).or_default();
                     if rows.iter().all(|known| known.row != row) {
                         rows.push(EntryRow { row, place, is_whole });
@@ -357,13 +392,13 @@ pub(super) fn is_english(word: &str) -> bool {
 }
 
 /// Folds a word: converts it to lower case, removes accents, and replaces `ß` by `ss` and `ł` by `l`. Words
-/// in Chinese, Japanese and Korean stay unchanged.
+/// in Chinese, Japanese, Korean, Thai, Khmer and Lao stay unchanged.
 pub(super) fn fold(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
-    // Decomposition would take Korean syllables and voiced kana apart.
-    let is_unspaced = |c: char| c >= '\u{1100}';
+    // Decomposition would take Korean syllables and voiced kana apart, and remove the vowels and tones of Thai.
+    let is_unspaced = |c: char| c >= '\u{E00}';
     if word.contains(is_unspaced) {
         return Cow::Borrowed(word);
     }

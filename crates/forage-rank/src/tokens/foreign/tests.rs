@@ -22,6 +22,9 @@ fn each_language_in_english() {
         ("过期的会话在哪里删除", "expire session delete"),
         ("期限切れのセッションはどこで削除されるか", "expire session delete"),
         ("만료된 세션은 어디에서 삭제되나요", "expire session delete"),
+        ("เซสชันที่หมดอายุถูกลบที่ไหน", "session expire delete"),
+        ("សម័យផុតកំណត់ត្រូវបានលុបនៅកន្លែងណា", "session expire delete"),
+        ("ເຊສຊັນທີ່ໝົດອາຍຸຖືກລຶບຢູ່ໃສ", "session expire delete"),
     ];
     for (text, expected) in cases {
         assert_eq!(read(text).0, expected, "{text}");
@@ -95,6 +98,32 @@ fn every_row_has_all_languages() {
         assert_eq!(row.split('|').count(), 11, "{row}");
         assert!(row.split('|').all(|column| !column.is_empty()), "{row}");
     }
+}
+
+#[test]
+fn southeast_asian_rows_belong_to_senses() {
+    let rows = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
+    let senses: Vec<&str> =
+        rows(include_str!("senses.txt")).filter_map(|row| row.split(['|', '/']).next()).collect();
+    let mut known = Vec::new();
+    for row in rows(include_str!("senses_southeast_asia.txt")) {
+        assert_eq!(row.split('|').count(), 4, "{row}");
+        let word = row.split('|').next().unwrap();
+        assert!(senses.contains(&word) && !known.contains(&word), "{row}");
+        known.push(word);
+    }
+    assert_eq!(known.len(), 516);
+}
+
+#[test]
+fn words_without_spaces_begin_at_syllables() {
+    // รองเท้า (shoe) begins with the letters of รอ (wait).
+    assert_eq!(read("รองเท้าและแคช").0, "รองเท้า cache");
+    // Zero-width spaces, and another spelling of ្ដ.
+    assert_eq!(read("ចាប់\u{200B}ផ្តើម\u{200B}សម័យ").0, "begin session");
+    assert_eq!(read("ផ្តាច់").0, "disconnect");
+    // The tone belongs to the last letter, so ค (without it) is no word here.
+    assert_eq!(read("ค่าของคิว").0, "value queue");
 }
 
 /// The results of English questions must not change.

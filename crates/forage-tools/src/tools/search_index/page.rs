@@ -1,5 +1,7 @@
 //! A page of a ranking: selects its files, reads them, and adds code.
 
+use std::collections::HashSet;
+
 use forage_fs::{Root, SkipReason, Skipped};
 use forage_rank::{FileHit, PassageBudget, Ranking, model_tokens};
 
@@ -174,19 +176,30 @@ impl<'a> PageReader<'a> {
         chooser.read(&files.hits[..read], &files.texts[..read], records, redactor)
     }
 
-    /// Adds the best line to files without code, and drops the last of these if there are too many. Returns
-    /// the rank of the first dropped file.
+    /// Adds the best line to files without code, and drops the last of these if there are too many. Siblings of
+    /// a file with code take no place, because its record names them. Returns the rank of the first dropped
+    /// file.
     fn name_further_files(&self, files: &mut ReadFiles<'_>, reader: &mut ChunkReader<'_>) -> Option<usize> {
         let ReadFiles { records, hits, ranks, texts } = files;
         let max = self.plan.asked_limit.map_or(limits::CODE_FURTHER_FILES, |_| self.limit);
         let has_code = |file: &RankedFile| !(file.code.is_empty() && file.shown_earlier.is_empty());
-        let further: Vec<usize> = (0..records.len()).filter(|at| !has_code(&records[*at])).collect();
+        // Only the named ones, so that no file disappears.
+        let named = |file: &RankedFile| {
+            let named = file.siblings.iter().take(limits::NAMED_SIBLINGS).cloned();
+            named.collect::<Vec<String>>()
+        };
+        let siblings: HashSet<String> =
+            records.iter().filter(|file| has_code(file)).flat_map(named).collect();
+        let further = (0..records.len()).filter(|at| !has_code(&records[*at]));
+        let (siblings, further): (Vec<usize>, Vec<usize>) =
+            further.partition(|at| siblings.contains(&records[*at].path));
         let (named, unnamed) = further.split_at(further.len().min(max));
         for &at in named {
             reader.name_with_line(&mut records[at], hits[at].1, &texts[at]);
         }
         let mut position = 0..;
-        records.retain(|_| position.next().is_none_or(|at| !unnamed.contains(&at)));
+        records
+            .retain(|_| position.next().is_none_or(|at| !unnamed.contains(&at) && !siblings.contains(&at)));
         unnamed.first().map(|first| ranks[*first])
     }
 }

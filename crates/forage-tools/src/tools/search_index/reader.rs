@@ -64,11 +64,8 @@ impl ChunkReader<'_> {
         for chunk in hit.chunks.iter().take(chunks) {
             self.chunk(chunk, (&excerpt, &outline), lines, &mut shown);
         }
-        let (mut path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
-            Ok(path) => self.redactor.path(&path),
-            Err(_) => (self.redactor.uncounted(&hit.path), None),
-        };
-        place.name(&mut path);
+        let (path, path_bytes) = self.path(place, &hit.path);
+        let siblings = hit.siblings.iter().map(|path| self.path(place, path).0).collect();
         RankedFile {
             path,
             path_bytes,
@@ -79,8 +76,19 @@ impl ChunkReader<'_> {
             unshown: Vec::new(),
             unshown_more: 0,
             reason: None,
+            siblings,
             reasons: if self.explain { reasons(hit) } else { Vec::new() },
         }
+    }
+
+    /// Formats a path for a record, with its bytes in base64 if it is quoted.
+    fn path(&mut self, place: &RankedPlace, path: &str) -> (String, Option<String>) {
+        let (mut path, bytes) = match RelPath::parse(path, &RelPath::root()) {
+            Ok(path) => self.redactor.path(&path),
+            Err(_) => (self.redactor.uncounted(path), None),
+        };
+        place.name(&mut path);
+        (path, bytes)
     }
 
     /// Adds the best line, and the main reason for this file's rank, to a record without code.

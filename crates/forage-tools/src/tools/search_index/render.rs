@@ -9,6 +9,7 @@ use super::{
     similar,
 };
 use crate::head::Counts;
+use crate::limits;
 use crate::lines::fit_steps;
 use crate::names::ToolNames;
 use crate::notes::{notes, with_notes};
@@ -263,6 +264,7 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             lines.iter().for_each(|line| push_foreign(&mut text, line));
         }
         push_unshown(&mut text, file);
+        push_siblings(&mut text, &format!("{HEAD}{}", head_path(&file.path)), &file.siblings);
     }
     let left_out: Vec<String> = response.left_out.iter().map(|it| count(it.files, it.kind)).collect();
     if !rest.is_empty() {
@@ -330,6 +332,18 @@ fn push_unshown(text: &mut String, file: &RankedFile) {
     let _ = writeln!(text, "{HEAD}{} has more: {}", head_path(&file.path), all.join("; "));
 }
 
+/// Writes a line with the siblings of a file, after `start`.
+fn push_siblings(text: &mut String, start: &str, siblings: &[String]) {
+    if siblings.is_empty() {
+        return;
+    }
+    let named = siblings.iter().take(limits::NAMED_SIBLINGS).map(|path| head_path(path).into_owned());
+    let more = siblings.len().saturating_sub(limits::NAMED_SIBLINGS);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let all: Vec<String> = named.chain(more).collect();
+    let _ = writeln!(text, "{start} exists for other platforms: {}", all.join(", "));
+}
+
 fn push_file(text: &mut String, file: &RankedFile, detail: IndexDetail) {
     let gap = if detail == IndexDetail::Paths { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{}", file.path);
@@ -345,6 +359,7 @@ fn push_file(text: &mut String, file: &RankedFile, detail: IndexDetail) {
             file.reasons.iter().map(reason).collect::<Vec<_>>().join(", ")
         );
     }
+    push_siblings(text, " ", &file.siblings);
     for chunk in &file.chunks {
         let _ = write!(text, "  {}-{}", chunk.start_line, chunk.end_line);
         if let (Some(symbol), Some(kind)) = (&chunk.symbol, chunk.kind) {
