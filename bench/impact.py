@@ -5,11 +5,12 @@
 
 Samples functions, methods and types of the files. For each, requests all references from the server
 (`textDocument/references`) and the edges of the first step from Forage. An edge is a definition that uses another one, so
-references are grouped by the innermost definition around them, as Forage's outline has it. Imports and recursive uses are no
-edges. An edge of Forage is right if the server finds one of its lines. It is undecided if the server knows no definition of the
-name there, for example of a method of an untyped parameter: it is neither right nor wrong. Recall is the share of the server's
-edges that Forage finds, including references by another word than the name. Edges that Forage only lists by name count as not
-found. Needs the server and Python 3.9, no packages.
+references are grouped by the innermost definition around them, as Forage's outline has it. Imports, comments and
+recursive uses are no edges, and neither are references that the server resolves to another definition. An edge of Forage is
+right if the server finds one of its lines. It is undecided if the server knows no definition of the name there, for example of a
+method of an untyped parameter: it is neither right nor wrong. Recall is the share of the server's edges that Forage finds,
+including references by another word than the name. Edges that Forage only lists by name count as not found. Needs the server and
+Python 3.9, no packages.
 """
 
 import argparse
@@ -52,7 +53,7 @@ def candidates(forage, tree, paths, kinds, cache):
             symbol = " > ".join(around)
             name, line = entry["name"], entry["line"]
             # Overloads and alternatives are one definition.
-            if entry["kind"] in kinds and not name.startswith("__") and name in lines[line - 1] and symbol not in seen:
+            if entry["kind"] in kinds and not name.startswith("__") and name != "constructor" and name in lines[line - 1] and symbol not in seen:
                 seen.add(symbol)
                 yield path, line, entry["start_line"], name, symbol
 
@@ -76,8 +77,8 @@ def locations(server, tree, method, path, line, name):
     return found, is_known
 
 
-def is_import(tree, path, line, texts):
-    """Checks whether a line belongs to a statement that imports or re-exports names."""
+def is_aside(tree, path, line, texts):
+    """Checks whether a line is a comment, or belongs to a statement that imports or re-exports names."""
     if path not in texts:
         marked, is_open = set(), False
         for number, text in enumerate((tree / path).read_text(errors="replace").splitlines(), 1):
@@ -85,12 +86,18 @@ def is_import(tree, path, line, texts):
             begins = bool(words) and words[0] in ("import", "from") and "import" in words or text.startswith(
                 ("import ", "import{", "export {", "export *", "export type {", "__all__")
             )
-            if begins or is_open:
+            if begins or is_open or text.lstrip().startswith(("*", "/*", "//", "#")):
                 marked.add(number)
             opened = sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
             is_open = begins and opened or is_open and not (set(")]}") & set(text))
         texts[path] = marked
     return line in texts[path]
+
+
+def means(server, tree, path, line, name, is_it):
+    """Checks whether one of the names on a line means a definition. A line with another word, such as an alias, does."""
+    places, is_known = locations(server, tree, "definition", path, line, name)
+    return not is_known or any(map(is_it, places))
 
 
 class Judge(Server):
@@ -126,6 +133,7 @@ def main():
     time.sleep(options.wait)
     right, undecided, all_edges, missing = Counter(), Counter(), Counter(), Counter()
     names = recalled = of_server = by_name = 0
+    shares = {"members": [], "others": []}
     for path, line, start, name, symbol in found:
         if names == options.names:
             break
@@ -134,7 +142,11 @@ def main():
         except TimeoutError:
             print(f"timeout: {path}:{line} {name}", file=sys.stderr)
             continue
-        theirs = {it for it in theirs if it != (path, line) and not is_import(tree, *it, texts)}
+        theirs = {it for it in theirs if it != (path, line) and not is_aside(tree, *it, texts)}
+        entries = [it for it in outline(forage, tree, path, outlines) if it["name"] == name]
+        is_it = lambda it: it[0] == path and any(entry["start_line"] <= it[1] <= entry["end_line"] for entry in entries)
+        # Some servers also return uses of the same member of other types, e.g. of an interface.
+        theirs = {it for it in theirs if means(server, tree, *it, name, is_it)}
         request = {"pattern": name, "path": path, "output": "impact", "max_results": 10000}
         answer = records(forage, tree, "grep_search", request)
         impact = answer["impact"]
@@ -153,8 +165,6 @@ def main():
                 ours |= {(it[0], around(outline(forage, tree, it[0], outlines), it[1])) for it in hits}
                 continue
             meant = [locations(server, tree, "definition", edge["path"], number, name) for number in edge["lines"]]
-            entries = [it for it in outline(forage, tree, path, outlines) if it["name"] == name]
-            is_it = lambda it: it[0] == path and any(entry["start_line"] <= it[1] <= entry["end_line"] for entry in entries)
             if any(is_it(it) for places, _ in meant for it in places):
                 right[edge["reason"]] += 1
             elif not any(is_known for _, is_known in meant):
@@ -165,6 +175,8 @@ def main():
         groups.discard((path, start))
         of_server += len(groups)
         recalled += len(groups & ours)
+        if groups:
+            shares["members" if " > " in symbol else "others"].append((len(groups & ours), len(groups)))
         for it in sorted(groups - ours):
             entries = outline(forage, tree, it[0], outlines)
             lines = sorted(at for file, at in theirs if file == it[0] and around(entries, at) == it[1])
@@ -183,6 +195,10 @@ def main():
         f"\n{names} definitions, {of_server} edges of the server: recall {recalled / max(of_server, 1):.3f}; missing {dict(missing)}; "
         f"{by_name} lines by name only"
     )
+    for kind, counts in shares.items():
+        found, all_of_kind = (sum(column) for column in zip(*counts)) if counts else (0, 0)
+        mean = sum(found / all_of_kind for found, all_of_kind in counts) / max(len(counts), 1)
+        print(f"{kind}: {found} of {all_of_kind} edges of {len(counts)} definitions found; mean by definition {mean:.3f}")
     server.process.kill()
 
 

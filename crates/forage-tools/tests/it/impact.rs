@@ -217,7 +217,7 @@ fn impact_of_nothing_and_refusals() {
     let nothing =
         answer(&tree.workspace(), "grep_search", json!({ "pattern": "absent", "output": "impact" }));
     assert!(!nothing.found);
-    let expected = "Impact of `absent`: no definition of it was found in the searched files.\n";
+    let expected = "Impact of `absent`: no definition was found in the searched files.\n";
     assert!(nothing.text.starts_with(expected), "{}", nothing.text);
     for argument in ["file_pattern", "cursor"] {
         let request = json!({ "pattern": "purge", "output": "impact", argument: "x" });

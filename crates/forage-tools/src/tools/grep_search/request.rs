@@ -40,7 +40,7 @@ pub struct GrepRequest {
     pub file_pattern: Option<String>,
     /// Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
     pub changed: Option<String>,
-    /// "uses": definitions and uses of a name; "impact": who uses these, and tests (default: "lines").
+    /// "uses": definitions and uses of a name; "impact": who uses these, tests (default: "lines").
     pub output: Option<GrepOutput>,
     /// The pattern is code of this language ("rust", or "any") with metavariables: `spawn($A)`.
     pub syntax: Option<String>,

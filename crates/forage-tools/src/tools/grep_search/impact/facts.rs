@@ -320,7 +320,9 @@ fn bindings(text: &str, lines: &[&str], outline: &FileOutline, uses: &[Use]) -> 
     let is_bare = |it: &&Use| matches!(it.kind, UseKind::Code | UseKind::Call) && it.receiver.is_none();
     let binds = |it: &&Use| {
         let around = outline.innermost(it.line).into_iter().flat_map(|at| outline.around(at));
-        let is_in_head = around.filter(|it| it.kind == DefinitionKind::Function).any(|head| {
+        let has_head =
+            |it: &&Definition| matches!(it.kind, DefinitionKind::Function | DefinitionKind::Declaration);
+        let is_in_head = around.filter(has_head).any(|head| {
             let max = (head.line + HEAD_LINES).min(head.end_line);
             let ends = |line: u32| {
                 let line = lines.get(line as usize - 1).map_or("", |line| line.trim_end());

@@ -98,7 +98,11 @@ fn headline(response: &GrepResponse, impact: &GrepImpact) -> String {
         false => quoted(&response.pattern),
     };
     if impact.definitions.is_empty() && impact.tests.is_empty() {
-        return format!("Impact of {start}: no definition of it was found in the searched files.\n");
+        let why = match response.pattern.is_empty() {
+            true => "no definition has changed",
+            false => "no definition was found in the searched files",
+        };
+        return format!("Impact of {start}: {why}.\n");
     }
     let at_least = if response.totals_exact { "" } else { "at least " };
     let [first, second] = impact.edge_counts;
@@ -141,8 +145,10 @@ fn write_rest(impact: &GrepImpact, text: &mut String) {
             count(impact.not_followed.len() as u64, "definition")
         );
     }
-    if impact.tests.is_empty() {
+    if impact.tests.is_empty() && !impact.definitions.is_empty() {
         text.push_str("\nNo test was found that reaches it.\n");
+    }
+    if impact.tests.is_empty() {
         return;
     }
     let tests: usize = impact.tests.iter().map(|file| file.names.len().max(1)).sum();

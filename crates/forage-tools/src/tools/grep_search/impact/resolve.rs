@@ -126,8 +126,16 @@ impl Resolver<'_> {
         chosen.all(is_same).then_some(*first)
     }
 
-    /// Finds the definition that best fits the module of an import.
-    fn fitting(
+    /// Finds the definition that an import names.
+    fn fitting(&self, import: &Import, is_wanted: impl Fn(&Site) -> bool + Copy) -> Option<SiteIndex> {
+        // A module of this project that does not define the name must have imported it itself.
+        let is_passed_on = !import.is_absolute() && self.known.is_complete;
+        let passed_on = || self.only(self.sites().filter(|(_, site)| is_passed_on && is_wanted(site)));
+        self.defined_in(import, None, is_wanted).or_else(passed_on)
+    }
+
+    /// Finds the definition that best fits the module of an import, or the module `inner` of that.
+    fn defined_in(
         &self,
         import: &Import,
         inner: Option<&str>,
@@ -141,13 +149,8 @@ impl Resolver<'_> {
         let wanted = self.sites().filter(|(_, site)| is_wanted(site));
         let fits: Vec<_> =
             wanted.map(|(at, site)| (fit(at), at, site)).filter(|(fit, ..)| *fit > 0).collect();
-        if let Some(best) = fits.iter().map(|(fit, ..)| *fit).max() {
-            return self
-                .only(fits.into_iter().filter(|(fit, ..)| *fit == best).map(|(_, at, site)| (at, site)));
-        }
-        // A module of this project that does not define the name must have imported it itself.
-        let is_passed_on = !import.is_absolute() && self.known.is_complete;
-        is_passed_on.then(|| self.only(self.sites().filter(|(_, site)| is_wanted(site)))).flatten()
+        let best = fits.iter().map(|(fit, ..)| *fit).max()?;
+        self.only(fits.into_iter().filter(|(fit, ..)| *fit == best).map(|(_, at, site)| (at, site)))
     }
 
     fn is_distinct(&self) -> bool {
@@ -178,11 +181,13 @@ impl Resolver<'_> {
         let of_name = |import: &&Import| import.names.iter().any(|(_, local)| local == name);
         if let Some(import) = self.from.imports.iter().find(of_name) {
             let is_original = import.names.iter().any(|(original, local)| local == name && original == name);
-            let found = is_original.then(|| self.fitting(import, None, is_outer)).flatten();
+            let found = is_original.then(|| self.fitting(import, is_outer)).flatten();
             return found.map(|at| (at, Reason::ImportSeen));
         }
+        // A module may import all names of another one, so only a project's own name shows anything.
         let mut globs = self.from.imports.iter().filter(|import| import.is_glob && self.from.family != "cpp");
-        if let Some(at) = globs.find_map(|import| self.fitting(import, None, is_outer)) {
+        let found = globs.find_map(|import| self.defined_in(import, None, is_outer));
+        if let Some(at) = found.filter(|_| self.is_distinct()) {
             return Some((at, Reason::ImportSeen));
         }
         // In these languages, a name without a receiver must be defined or imported in its file.
@@ -228,12 +233,11 @@ impl Resolver<'_> {
         if let Some(import) = import {
             let of_module = || match original {
                 // An imported name may be that of a module, and a default import that of its main object.
-                Some(name) => self.fitting(import, Some(name), is_outer),
-                None => self.fitting(import, None, is_outer),
+                Some(name) => self.defined_in(import, Some(name), is_outer),
+                None => self.fitting(import, is_outer),
             };
-            let found = self.fitting(import, None, of_class).or_else(of_module);
-            let found =
-                found.or_else(|| import.alias.as_ref().and_then(|_| self.fitting(import, None, is_outer)));
+            let of_default = || import.alias.as_ref().and_then(|_| self.defined_in(import, None, is_outer));
+            let found = self.fitting(import, of_class).or_else(of_module).or_else(of_default);
             match found {
                 Some(at) => return Some((at, Reason::ImportSeen)),
                 // It comes from elsewhere.

@@ -30,10 +30,13 @@ pub(super) fn variable_type(
 /// Words before the declaration of a field.
 const FIELD_WORDS: &[&str] = &["private", "protected", "public", "readonly", "static"];
 
+/// Maximum lines of the expression of a `with`.
+const WITH_LINES: usize = 12;
+
 /// Collects the type of each binding of a variable. `None` is a type that we can't read.
 fn types<'t>(lines: &[&'t str], variable: &str, is_field: bool) -> Vec<Option<&'t str>> {
     let mut found = Vec::new();
-    for line in lines {
+    for (index, line) in lines.iter().enumerate() {
         for (at, _) in line.match_indices(variable) {
             let (before, after) = (&line[..at], &line[at + variable.len()..]);
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -42,7 +45,15 @@ fn types<'t>(lines: &[&'t str], variable: &str, is_field: bool) -> Vec<Option<&'
                 before.split_whitespace().last().is_some_and(|word| FIELD_WORDS.contains(&word));
             let is_it = if is_field { is_own || is_declared } else { !before.ends_with('.') };
             if is_it && !before.ends_with(is_word) && !after.starts_with(is_word) {
-                found.extend(type_at(before, after.trim_start()));
+                // The expression of a `with` may begin some lines above.
+                let is_end = before.trim().starts_with(')') && before.trim_end().ends_with(" as");
+                let first = (0..index).rev().take(WITH_LINES).find(|above| lines[*above].contains("with "));
+                found.extend(
+                    match first.filter(|_| is_end).and_then(|first| lines[first].split_once("with ")) {
+                        Some((_, value)) => Some(constructed(value)),
+                        None => type_at(before, after.trim_start()),
+                    },
+                );
             }
         }
     }
