@@ -165,6 +165,8 @@ pub(super) struct NameFacts {
     pub(super) uses: Vec<UseFact>,
     /// Lines with the name in a file without a syntax tree.
     pub(super) unparsed: Vec<u32>,
+    /// True if an object of this file has a field of this name that no definition declares.
+    pub(super) is_assigned: bool,
     /// True if it imports the name and does not use it otherwise.
     pub(super) is_only_imported: bool,
 }
@@ -195,6 +197,15 @@ pub(super) fn name_facts(place: &FilePlace, text: &str, parsed: &Parsed, name: &
             && !is_key(text, used, place.family)
             && !bindings.contains(&(used.line, used.range.start))
     };
+    let is_own_field = |used: &&Use| {
+        let after = text[used.range.end..].trim_start();
+        let is_set = used.receiver == Some(Receiver::Own) && (is_assigned(after) || after.starts_with(": "));
+        let mut around = outline.innermost(used.line).into_iter().flat_map(|at| outline.around(at));
+        let class = if is_set { around.find_map(class_name) } else { None };
+        let is_declared =
+            |class: &str| sites.iter().any(|it| it.container == Container::Class(class.to_owned()));
+        is_set && !class.is_some_and(is_declared)
+    };
     let is_imported = uses.iter().any(|used| used.kind == UseKind::Import);
     let facts = uses.iter().filter(is_wanted).map(|used| {
         let at = outline.innermost(used.line);
@@ -217,9 +228,10 @@ pub(super) fn name_facts(place: &FilePlace, text: &str, parsed: &Parsed, name: &
             enclosing: at.map(&around),
         }
     });
-    let uses: Vec<UseFact> = facts.collect();
-    let is_only_imported = is_imported && uses.is_empty() && sites.is_empty();
-    NameFacts { sites, uses, unparsed: Vec::new(), is_only_imported }
+    let facts: Vec<UseFact> = facts.collect();
+    let is_assigned = uses.iter().any(|used| is_own_field(&used));
+    let is_only_imported = is_imported && facts.is_empty() && sites.is_empty();
+    NameFacts { sites, uses: facts, unparsed: Vec::new(), is_assigned, is_only_imported }
 }
 
 /// Reads the imports of a file.

@@ -96,7 +96,12 @@ impl Known<'_> {
                 let of_type = of_type.map(|(at, _)| (at, Reason::TypeSeen));
                 of_type.or_else(|| resolver.qualified(name, false))
             }
-            Some(Receiver::Super | Receiver::Expression) => resolver.member(),
+            Some(Receiver::Super) => {
+                // The class around the use overrides it, so another one is meant.
+                let class = Container::Class(used.class.clone()?);
+                resolver.member().filter(|(at, _)| self.site(*at).is_some_and(|site| site.container != class))
+            }
+            Some(Receiver::Expression) => resolver.member(),
         }
     }
 }
@@ -265,7 +270,8 @@ impl Resolver<'_> {
             return None;
         }
         let is_member = |(_, site): &(SiteIndex, &Site)| matches!(site.container, Container::Class(_));
-        if !self.sites().all(|site| is_member(&site)) {
+        let mut related = self.known.files.iter().filter(|(place, _)| place.family == self.from.family);
+        if related.any(|(_, facts)| facts.is_assigned) || !self.sites().all(|site| is_member(&site)) {
             return None;
         }
         self.only(self.sites()).map(|at| (at, Reason::OnlyDefinition))
