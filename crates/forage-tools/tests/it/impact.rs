@@ -129,6 +129,51 @@ fn impact_tells_definitions_of_one_name_apart() {
     assert!(text.contains("\ntests that reach it (1):\nsrc/pool.rs: pool::tests::makes_pools\n"), "{text}");
 }
 
+/// The type of a receiver is that of its annotation or of the call that constructs it.
+#[test]
+fn impact_reads_the_types_of_receivers() {
+    let tree = Tree::new();
+    tree.write("a/__init__.py", "");
+    let class = |name: &str| format!("class {name}:\n    def take(self):\n        pass\n\n\n");
+    tree.write("a/pool.py", class("Pool") + &class("Other"));
+    tree.write(
+        "a/user.py",
+        "from .pool import Other, Pool\n\n\ndef annotated(pool: Pool):\n    pool.take()\n\n\n\
+         def made():\n    with Pool(\n        1,\n    ) as pool:\n        pool.take()\n\n\n\
+         def either(pool):\n    pool.take()\n\n\n\
+         class Holder:\n    def __init__(self):\n        self.pool = Pool()\n\n    def use(self):\n        self.pool.take()\n\n\n\
+         def other():\n    pool = Other()\n    pool.take()\n",
+    );
+    let expected = [
+        "1 a/user.py:5 annotated -> Pool > take (type seen)",
+        "1 a/user.py:12 made -> Pool > take (type seen)",
+        "1 a/user.py:24 Holder > use -> Pool > take (type seen)",
+    ];
+    assert_eq!(edges(&tree, &json!({ "pattern": "Pool.take" })), expected);
+}
+
+/// A module may pass on a name that it imports, and an object may have a field with the name of a method.
+#[test]
+fn impact_of_names_that_are_passed_on_or_assigned() {
+    let tree = Tree::new();
+    tree.write("src/core.ts", "export function label(a: string) {\n  return a;\n}\n");
+    tree.write("src/internal.ts", "export * from './core';\n");
+    tree.write(
+        "src/user.ts",
+        "import { label } from './internal';\n\nfunction through() {\n  return label('a');\n}\n",
+    );
+    let found = edges(&tree, &json!({ "pattern": "label", "path": "src/core.ts" }));
+    assert_eq!(found, ["1 src/user.ts:4 through -> label (import seen)"]);
+    tree.write("a.py", "class Shape:\n    def edges_of(self):\n        pass\n");
+    tree.write("b.py", "def count(shape):\n    return shape.edges_of()\n");
+    assert_eq!(
+        edges(&tree, &json!({ "pattern": "edges_of" })),
+        ["1 b.py:2 count -> Shape > edges_of (only definition)"]
+    );
+    tree.write("c.py", "class Graph:\n    def __init__(self):\n        self.edges_of = {}\n");
+    assert_eq!(edges(&tree, &json!({ "pattern": "edges_of" })), [""; 0]);
+}
+
 #[test]
 fn impact_in_packages_of_go() {
     let tree = Tree::new();
