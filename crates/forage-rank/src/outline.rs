@@ -26,6 +26,8 @@ pub struct FileOutline {
     pub fields: Vec<Definition>,
     /// Adjacent lines that only contain comments or documentation strings.
     pub comments: Vec<RangeInclusive<u32>>,
+    /// The texts of statements that import names, if the file was parsed.
+    pub imports: Vec<String>,
     /// True if they were found by line and not in a syntax tree: some may be missing, and their last lines
     /// may be wrong.
     pub is_by_line: bool,
@@ -82,7 +84,7 @@ impl FileOutline {
     fn by_line(row: &LanguageRow, text: &str) -> Self {
         let is_by_line = row.style != CommentStyle::Prose;
         let (definitions, comments, has_more) = by_line(row, text);
-        Self { definitions, fields: Vec::new(), comments, is_by_line, has_errors: false, has_more }
+        Self { definitions, comments, is_by_line, has_more, ..Self::default() }
     }
 
     /// Repairs the outline where the parser met errors. Adds definitions that are found by line there and
@@ -229,6 +231,7 @@ fn read(path: &str, text: &str, name: Option<&str>, stop: &Stop) -> (FileOutline
     match parsed {
         Some(found) => {
             let outline = FileOutline::from_tree(found.definitions, found.comments);
+            let outline = FileOutline { imports: found.imports, ..outline };
             (outline.mended(row, text, &found.errors), Some(found.uses))
         }
         None => (FileOutline::by_line(row, text), None),

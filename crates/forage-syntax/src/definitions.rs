@@ -54,6 +54,8 @@ pub struct Parsed {
     pub uses: Vec<Use>,
     /// Ranges of adjacent lines that only contain comments or documentation strings.
     pub comments: Vec<RangeInclusive<u32>>,
+    /// The texts of statements that import names.
+    pub imports: Vec<String>,
     /// Ranges of lines that the grammar could not read. We may have missed definitions in them.
     pub errors: Vec<RangeInclusive<u32>>,
 }
@@ -93,18 +95,20 @@ pub fn parsed(
         text: &read,
         found: Vec::new(),
         comments: Vec::new(),
+        imports: Vec::new(),
         errors: Vec::new(),
         braces: Braces::default(),
     };
     walk.tree(&tree, stop)?;
     let (comments, errors) = (std::mem::take(&mut walk.comments), std::mem::take(&mut walk.errors));
+    let imports = walk.imports.drain(..).filter_map(|range| Some(read.get(range)?.to_owned())).collect();
     let mut definitions = walk.into_definitions();
     mark_tests(&read, &mut definitions);
     let uses = name.map(|name| uses(language, &tree, &read, name, &definitions)).unwrap_or_default();
     if let Cow::Owned(_) = read {
         locate_names(text, &mut definitions);
     }
-    Ok(Parsed { definitions, uses, comments, errors })
+    Ok(Parsed { definitions, uses, comments, imports, errors })
 }
 
 /// Returns the text to parse. This is the file, or a text with the same lines.
@@ -149,6 +153,8 @@ struct Walk<'tree> {
     text: &'tree str,
     found: Vec<LocatedDefinition<'tree>>,
     comments: Vec<RangeInclusive<u32>>,
+    /// The outermost nodes that import names.
+    imports: Vec<Range<usize>>,
     /// Lines of the outermost error nodes.
     errors: Vec<RangeInclusive<u32>>,
     braces: Braces,
@@ -256,6 +262,9 @@ impl<'tree> Walk<'tree> {
         let site = Site { node, parents, text: self.text };
         if kind.is_comment || kind.is_documentation && (self.language.row.is_documentation)(site) {
             self.comment(node, first as u32 + 1..=last as u32 + 1);
+        }
+        if kind.is_import && self.imports.last().is_none_or(|last| last.end <= node.start_byte()) {
+            self.imports.push(node.byte_range());
         }
         let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
         // In a wrapper, modifiers and template parameters may come before the definition.

@@ -6,6 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 use tree_sitter::Node;
 
 use crate::languages::ROWS;
+use crate::uses::is_import;
 
 /// The coarse kind of a definition, in terms common to all languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -306,6 +307,8 @@ pub(crate) struct NodeKind {
     pub(crate) is_wrapper: bool,
     pub(crate) is_local_scope: bool,
     pub(crate) is_member_scope: bool,
+    /// True for statements that import names.
+    pub(crate) is_import: bool,
 }
 
 static LANGUAGES: LazyLock<Vec<Language>> =
@@ -361,6 +364,7 @@ impl Language {
                     is_wrapper: wrappers.contains(&name),
                     is_local_scope: local_scopes.contains(&name),
                     is_member_scope: member_scopes.contains(&name),
+                    is_import: is_named && is_import(name),
                 }
             };
             let kinds = (0..grammar.node_kind_count()).map(kind).collect();

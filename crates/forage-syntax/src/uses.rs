@@ -80,6 +80,11 @@ const IMPORTS: &[&str] = &[
     "export_clause",
 ];
 
+/// Returns true if named nodes of this kind import names.
+pub(crate) fn is_import(kind: &str) -> bool {
+    IMPORTS.iter().any(|import| kind.contains(import)) && kind != "import_meta"
+}
+
 /// Parts of the kinds of nodes that call something.
 const CALLS: &[&str] = &[
     "call",
@@ -248,7 +253,7 @@ fn classify(place: &NodeContext<'_, '_>, outer: AncestorContext) -> AncestorCont
     if let Some(aside) = place.aside().filter(|_| outer == AncestorContext::Implementation) {
         return aside;
     }
-    if node.is_named() && IMPORTS.iter().any(|import| kind.contains(import)) && kind != "import_meta" {
+    if node.is_named() && is_import(kind) {
         return AncestorContext::Import;
     }
     let is_type =

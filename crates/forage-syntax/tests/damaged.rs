@@ -19,7 +19,7 @@ use proptest::test_runner::{Config, TestRunner};
 const CASES: u32 = 24;
 
 fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
-    let Parsed { definitions, uses, comments, errors } =
+    let Parsed { definitions, uses, comments, errors, .. } =
         match parsed(language, text, Some("a"), &Stop::never()) {
             Ok(found) => found,
             // On a slow machine, a grammar that recovers slowly may exceed the time limit.

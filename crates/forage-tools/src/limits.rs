@@ -146,6 +146,22 @@ pub const GREP_USES_HELD: (usize, usize) = (64, 16 << 20);
 /// Maximum definitions of a name that we list, and types that implement or extend it.
 pub const GREP_DEFINITIONS: usize = 20;
 
+/// Maximum definitions of a change whose uses an impact follows.
+pub const IMPACT_CHANGED: usize = 60;
+
+/// Maximum definitions that the second step of an impact follows. With more, its answer would name most of a
+/// project.
+pub const IMPACT_FOLLOWED: usize = 40;
+
+/// Maximum files with one of several followed names. A more frequent name, such as `new`, shows no impact.
+pub const IMPACT_FILES: usize = 400;
+
+/// Maximum lines of one edge or file in an impact.
+pub const IMPACT_LINES: usize = 20;
+
+/// Maximum files in the lists of an impact that are not edges.
+pub const IMPACT_NAME_ONLY: usize = 20;
+
 /// Maximum levels of subtypes of a qualifier. Each level searches all files once.
 pub const GREP_SUBTYPE_LEVELS: usize = 8;
 

@@ -73,7 +73,7 @@ impl CachedOutlines {
         let Parsed { outline, uses } = parsed;
         let uses = uses.as_ref().map_or(0, |uses| uses.len());
         // Add one for the outline itself.
-        let entries = outline.definitions.len() + outline.fields.len() + uses + 1;
+        let entries = outline.definitions.len() + outline.fields.len() + outline.imports.len() + uses + 1;
         if entries > limits::OUTLINES_KEPT_ENTRIES {
             return;
         }

@@ -12,8 +12,9 @@ mod search_history;
 pub(crate) mod search_index;
 
 pub use grep_search::{
-    GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepReceiver, GrepRequest, GrepResponse, GrepSearch,
-    GrepWithin, UsesCache, remaining::GrepDirectory,
+    GrepDefinition, GrepFile, GrepImpact, GrepLine, GrepOutput, GrepReceiver, GrepRequest, GrepResponse,
+    GrepSearch, GrepWithin, ImpactDefinition, ImpactEdge, ImpactFile, ImpactTests, UsesCache,
+    remaining::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

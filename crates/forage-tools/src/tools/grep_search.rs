@@ -1,5 +1,6 @@
 //! `grep_search`: searches files for a regex, grouped by file.
 
+mod impact;
 mod referencing_files;
 pub(super) mod remaining;
 mod render;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub use self::impact::{GrepImpact, ImpactDefinition, ImpactEdge, ImpactFile, ImpactTests};
 pub use self::referencing_files::UsesCache;
 use self::remaining::Rest;
 pub use self::request::{GrepOutput, GrepRequest};
@@ -77,6 +79,9 @@ pub struct GrepResponse {
     /// These types and modules, those with the most lines first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<GrepReceiver>,
+    /// The impact of a definition or of a change, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impact: Option<GrepImpact>,
     /// Directories with further matches that are not in `files`, those with the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<remaining::GrepDirectory>,
@@ -122,6 +127,7 @@ impl GrepResponse {
             qualifier: None,
             left_out_count: 0,
             left_out: Vec::new(),
+            impact: None,
             elsewhere: Vec::new(),
             no_file_chosen: false,
             continued: false,
@@ -242,7 +248,7 @@ impl Tool for GrepSearch {
     fn max_results<'a>(request: &'a mut GrepRequest, _: &Call) -> Option<(&'a mut Option<i64>, u64)> {
         let most = match request.output.unwrap_or_default() {
             GrepOutput::Files | GrepOutput::Counts => limits::GREP_FILES,
-            GrepOutput::Lines | GrepOutput::Uses => limits::GREP_MATCHES,
+            GrepOutput::Lines | GrepOutput::Uses | GrepOutput::Impact => limits::GREP_MATCHES,
         };
         Some((&mut request.max_results, most))
     }
@@ -252,6 +258,7 @@ impl Tool for GrepSearch {
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
             GrepOutput::Uses => uses::run(call, request),
+            GrepOutput::Impact => impact::run(call, &request),
             output => page(call, &request, output),
         }?;
         if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
@@ -281,7 +288,9 @@ fn page(
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     let (unit, default) = match output {
         GrepOutput::Files | GrepOutput::Counts => (ResultUnit::Files, limits::GREP_FILES),
-        GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
+        GrepOutput::Lines | GrepOutput::Uses | GrepOutput::Impact => {
+            (ResultUnit::Matches, limits::GREP_MATCHES)
+        }
     };
     let mut clamp = Clamp::new(&call.workspace.names, GrepSearch::NAME);
     let max = limits::GREP_MATCHES_MAX;

@@ -1,6 +1,6 @@
 //! `list_directory`: lists a tree with line counts, or files by name.
 
-mod changes;
+pub(super) mod changes;
 mod find;
 mod map;
 mod revision;

@@ -24,6 +24,7 @@ mod fuzz;
 #[cfg(unix)]
 mod history;
 mod ignore_files;
+mod impact;
 mod kernel;
 mod limits;
 mod lookup;

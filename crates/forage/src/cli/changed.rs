@@ -2,6 +2,7 @@
 
 /// Which changed files a command is about.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[group(id = "range", multiple = false)]
 pub(crate) struct ChangedArguments {
     /// Only files that differ from the last commit, including untracked ones
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! `forage files`: finds files by name, or lists changed files.
 
 use forage_tools::Tool as _;
-use forage_tools::tools::{ListDirectory, ListRequest};
+use forage_tools::tools::{GrepOutput, GrepRequest, GrepSearch, ListDirectory, ListRequest};
 
 use super::changed::ChangedArguments;
 use super::output::Terminal;
@@ -16,6 +16,7 @@ Examples:
   forage files mian                 fuzzy, the nearest first
   forage files --changed            changes since the last commit, with the definitions
   forage files --since main...      changes of this branch
+  forage files --changed --impact   who uses the changed definitions, and which tests to run
   forage files --since v1.2 '*.rs'  by name, among the changes since a tag";
 
 #[derive(Debug, clap::Args)]
@@ -29,12 +30,26 @@ pub(crate) struct Arguments {
     /// Include ignored and hidden names
     #[arg(short = 'u', long)]
     include_ignored: bool,
+    /// With --changed or --since: print the definitions that use the changed ones, in two steps, and the tests among them;
+    /// the operand is then a path
+    #[arg(long, requires = "range", conflicts_with = "path")]
+    impact: bool,
     #[command(flatten)]
     changed: ChangedArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let path = arguments.path.as_deref();
+    if arguments.impact {
+        let path = arguments.name.as_deref();
+        let workspace =
+            session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
+        let mut request = GrepRequest::new("").output(GrepOutput::Impact);
+        request.changed = arguments.changed.range().map(str::to_owned);
+        request.path = Some(path_argument(&workspace, path)?);
+        request.include_ignored = Some(arguments.include_ignored);
+        return session::call::<GrepSearch>(request, &workspace, output);
+    }
     let workspace = session::open(
         global,
         CommandLineSettings::default(),

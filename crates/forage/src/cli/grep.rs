@@ -49,8 +49,11 @@ const TOO_LARGE: &str = "over 4 MiB, the limit for files of another revision; no
 const MAPPED_PATHS: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let is_for_tool =
-        arguments.uses || arguments.ast || arguments.fuzzy.is_some() || arguments.settings.has_any;
+    let is_for_tool = arguments.uses
+        || arguments.impact
+        || arguments.ast
+        || arguments.fuzzy.is_some()
+        || arguments.settings.has_any;
     if !is_for_tool && (arguments.cursor.is_some() || arguments.max_results.is_some()) {
         bail!(
             "--cursor and --max-results belong to --uses, --ast and --fuzzy; -m limits the lines of each file"
@@ -949,7 +952,7 @@ fn by_tool(
     if arguments.ast && arguments.settings.has_any {
         bail!("--ast searches with the embedded engine; leave out --engine and similar options");
     }
-    if arguments.uses || arguments.ast {
+    if arguments.uses || arguments.impact || arguments.ast {
         let workspace =
             session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
         let mut request = grep_request(arguments, pattern)?;
@@ -983,6 +986,7 @@ fn grep_request(arguments: &Arguments, pattern: &str) -> anyhow::Result<GrepRequ
             let are_languages = !types.is_empty() && types.iter().all(|name| CodePattern::knows(name));
             request.syntax = Some(if are_languages { types.join(",") } else { "any".to_owned() });
         }
+        false if arguments.impact => request.output = Some(GrepOutput::Impact),
         false => request.output = Some(GrepOutput::Uses),
     }
     request.max_results = arguments.max_results;

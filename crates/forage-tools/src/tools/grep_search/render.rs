@@ -6,6 +6,7 @@ use forage_fs::Root;
 use std::fmt::Write as _;
 
 use super::super::line_search::NoMatches;
+use super::impact;
 use super::request::GrepOutput;
 use super::uses::{self, ListedFirst, UseGroup};
 use super::{GrepFile, GrepResponse, remaining};
@@ -31,6 +32,9 @@ impl Render for GrepResponse {
         for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
             line.within.iter_mut().for_each(|within| redactor.text(&mut within.symbol));
         }
+        if let Some(impact) = &mut self.impact {
+            impact.names().for_each(|name| redactor.text(name));
+        }
     }
 
     fn name_whole_paths(&mut self, root: &Root) {
@@ -40,6 +44,9 @@ impl Render for GrepResponse {
         let elsewhere = self.elsewhere.iter_mut().map(|it| &mut it.path);
         let all = files.chain(definitions).chain(elsewhere).chain([&mut self.path]);
         all.for_each(|path| whole_path(root, path));
+        if let Some(impact) = &mut self.impact {
+            impact.paths().for_each(|path| whole_path(root, path));
+        }
     }
 
     fn counts(&self) -> Counts<'_> {
@@ -54,6 +61,7 @@ impl Render for GrepResponse {
     fn results(&self) -> u64 {
         match self.output {
             GrepOutput::Files | GrepOutput::Counts => self.files.len() as u64,
+            GrepOutput::Impact => self.impact.iter().map(|impact| impact.edges.len() as u64).sum(),
             GrepOutput::Lines | GrepOutput::Uses => self.files.iter().map(|file| file.match_count).sum(),
         }
     }
@@ -61,6 +69,9 @@ impl Render for GrepResponse {
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let searched = Some(response.files_searched);
+        if let Some(impact) = &response.impact {
+            return impact::render::render(outcome, impact, budget);
+        }
         if response.match_count == 0 {
             let text = with_notes(no_matches(outcome), &notes(outcome, searched));
             return Rendered::without_files(text, false);

@@ -23,6 +23,8 @@ pub enum GrepOutput {
     Counts,
     /// The definitions of the name that the pattern is, and the lines that use it, by the definitions that these stand in.
     Uses,
+    /// The definitions that use those of a name or of a change, in two steps, and the tests among them.
+    Impact,
 }
 
 /// The arguments of `grep_search`.
@@ -38,7 +40,7 @@ pub struct GrepRequest {
     pub file_pattern: Option<String>,
     /// Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
     pub changed: Option<String>,
-    /// "uses": the definitions of a name, then its uses by function (default: "lines").
+    /// "uses": definitions and uses of a name; "impact": who uses these, tests (default: "lines").
     pub output: Option<GrepOutput>,
     /// The pattern is code of this language ("rust", or "any") with metavariables: `spawn($A)`.
     pub syntax: Option<String>,
@@ -157,7 +159,8 @@ impl GrepRequest {
     pub(super) fn refuse_options_of_text(&self) -> Result<(), ToolError> {
         let given =
             [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline, self.invert_match];
-        let is_of_text = given.contains(&Some(true)) || self.output == Some(GrepOutput::Uses);
+        let is_of_text =
+            given.contains(&Some(true)) || matches!(self.output, Some(GrepOutput::Uses | GrepOutput::Impact));
         match self.syntax.is_some() && is_of_text {
             true => Err(ToolError::argument(
                 "syntax",

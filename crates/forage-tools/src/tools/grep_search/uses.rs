@@ -5,7 +5,7 @@
 //! [`qualifier`] narrows down these lines.
 
 mod lists;
-mod qualifier;
+pub(super) mod qualifier;
 mod render;
 mod subtypes;
 
@@ -109,7 +109,7 @@ pub(super) fn part(path: &RelPath) -> u8 {
 
 /// Converts a path so that we can detect the language of its file. This must not use the displayed path,
 /// which may have a quote after its extension.
-fn file_name(path: &RelPath) -> Cow<'_, str> {
+pub(super) fn file_name(path: &RelPath) -> Cow<'_, str> {
     String::from_utf8_lossy(path.as_bytes())
 }
 
@@ -714,14 +714,14 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
 
 /// Checks whether a definition has this name. In PHP, Perl and Ruby, uses of a name may have a sigil (`$` or
 /// `@`) that its definition lacks. A name that is also a keyword has a prefix in some languages.
-fn is_called(definition: &Definition, name: &str) -> bool {
+pub(super) fn is_called(definition: &Definition, name: &str) -> bool {
     let defined = definition.name.as_str();
     let is_raw = KEYWORD_PREFIXES.iter().any(|prefix| defined.strip_prefix(prefix) == Some(name));
     defined == name || is_raw || defined == name.trim_start_matches(['$', '@'])
 }
 
 /// Returns true if this kind of definition defines its name. Extensions and headings only mention it.
-fn defines(kind: DefinitionKind) -> bool {
+pub(super) fn defines(kind: DefinitionKind) -> bool {
     !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
 }
 
@@ -759,7 +759,7 @@ fn kind_of_line(uses: &[Use], line: u32) -> &'static str {
 }
 
 /// Describes a definition by its name and those of its nearest enclosing definitions.
-fn within(outline: &FileOutline, at: usize) -> GrepWithin {
+pub(super) fn within(outline: &FileOutline, at: usize) -> GrepWithin {
     let names = outline.qualified(at);
     let nearest = &names[names.len().saturating_sub(limits::GREP_WITHIN)..];
     let names: Vec<String> = nearest.iter().map(|name| clip(name, limits::GREP_WITHIN_BYTES)).collect();

@@ -91,17 +91,29 @@ pub struct CompanionFile {
     pub commits: usize,
 }
 
-/// Lists a change set below a directory.
-pub(super) fn run(
+/// A change set, with the definitions of its files.
+pub(in super::super) struct ReadChanges {
+    /// The files below the directory.
+    pub(in super::super) listed: Vec<ChangedFile>,
+    pub(in super::super) warnings: Vec<String>,
+    pub(in super::super) hidden: RedactionReport,
+    /// The range as the caller wrote it.
+    range: String,
+    /// All changed files.
+    files: Vec<FileChange>,
+    before: ObjectId,
+}
+
+/// Reads a change set below a directory.
+pub(in super::super) fn read(
     call: &Call,
     (root, start): (&Arc<Root>, &RelPath),
     range: &str,
-    warnings: Vec<String>,
-) -> Result<ToolOutcome<ListResponse>, ToolError> {
-    let stop = call.stop.within(call.limits.timeout);
-    let mut changed = ChangedFiles::read(root, range, &stop)?;
+    stop: &Stop,
+) -> Result<ReadChanges, ToolError> {
+    let mut changed = ChangedFiles::read(root, range, stop)?;
     let refused = |error: HistoryError| ToolError::argument(CHANGED, error.to_string());
-    let mut repository = Repository::open(root, &stop).map_err(refused)?;
+    let mut repository = Repository::open(root, stop).map_err(refused)?;
     let mut hidden = RedactionReport::default();
     let mut redactor = OutputRedactor::new(&call.workspace.redactor, &mut hidden);
     let files: Vec<FileChange> = std::mem::take(&mut changed.set.files);
@@ -110,12 +122,11 @@ pub(super) fn run(
         |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).is_ok_and(|path| path.starts_with(start));
     // A file that was moved out of the directory has changed there, too.
     let is_below = |file: &&FileChange| is_at(&file.path) || file.old_path.as_deref().is_some_and(&is_at);
-    let mut outcome = ToolOutcome::new(ListResponse::new(start), !files.is_empty());
     let mut listed = Vec::new();
     let mut unread = 0_u64;
     for file in files.iter().filter(is_below) {
         let definitions = match listed.len() < limits::CHANGED_OUTLINES {
-            true => definitions(call, &mut repository, file, &stop, &mut redactor),
+            true => definitions(call, &mut repository, file, stop, &mut redactor),
             false => None,
         };
         unread += u64::from(definitions.is_none());
@@ -131,16 +142,30 @@ pub(super) fn run(
             letter: file.kind.letter(),
         });
     }
-    let companions = companions(root, changed.set.before, &files, &stop);
-    outcome.warnings = warnings;
-    outcome.warnings.extend(changed.incomplete());
+    let mut warnings: Vec<String> = changed.incomplete().collect();
     if unread > 0 {
-        outcome.warnings.push(format!("the definitions of {} were not compared", count(unread, "file")));
+        warnings.push(format!("the definitions of {} were not compared", count(unread, "file")));
     }
+    let before = changed.set.before;
+    Ok(ReadChanges { listed, warnings, hidden, range: changed.range, files, before })
+}
+
+/// Lists a change set below a directory.
+pub(super) fn run(
+    call: &Call,
+    place: (&Arc<Root>, &RelPath),
+    range: &str,
+    warnings: Vec<String>,
+) -> Result<ToolOutcome<ListResponse>, ToolError> {
+    let stop = call.stop.within(call.limits.timeout);
+    let read = read(call, place, range, &stop)?;
+    let companions = companions(place.0, read.before, &read.files, &stop);
+    let listed = read.listed;
+    let mut outcome = ToolOutcome::new(ListResponse::new(place.1), !listed.is_empty());
+    outcome.warnings = [warnings, read.warnings].concat();
     outcome.response.entry_count = listed.len() as u64;
-    outcome.found = !listed.is_empty();
-    outcome.response.changes = Some(ListChanges { range: changed.range, files: listed, companions });
-    outcome.hidden = hidden;
+    outcome.response.changes = Some(ListChanges { range: read.range, files: listed, companions });
+    outcome.hidden = read.hidden;
     Ok(outcome)
 }
 

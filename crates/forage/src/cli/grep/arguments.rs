@@ -19,6 +19,7 @@ Examples:
   forage grep -P 'foo(?=bar)'                   look-around and backreferences (slower)
   forage grep --since main... TODO              in files that this branch changes
   forage grep --uses parse_header               where it is defined, then who uses it, by function
+  forage grep --impact parse_header             who is affected if it changes, and which tests
   forage grep -Z 2 --best-first recieve_mesage  up to two edits away, the nearest first
   forage grep -Z 2 --json recieve_mesage        records, with the distance of each match
   forage grep --engine ugrep 'foo(?=bar)'       with ugrep, where it is installed";
@@ -243,6 +244,9 @@ pub(crate) struct Arguments {
     /// Treat the pattern as a name: print its definitions, then the lines that use it, by enclosing definition
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
     pub(super) uses: bool,
+    /// Treat the pattern as a name: print the definitions that use it, those that use these, and the tests among them
+    #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first", "ast"], help_heading = "Forage's own")]
+    pub(super) impact: bool,
     /// Treat the pattern as code with ast-grep's metavariables: `spawn($A)`, `if $A { $$$ }`
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["uses", "fuzzy", "best_first", "word_regexp", "fixed_strings", "ignore_case", "smart_case"], help_heading = "Forage's own")]
     pub(super) ast: bool,

@@ -14,9 +14,9 @@ use crate::text::quoted;
 
 /// A name and its last qualifier, e.g. `send` and `Client` for `a.b.Client.send`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QualifiedName<'p> {
-    pub(super) name: &'p str,
-    pub(super) qualifier: Option<&'p str>,
+pub(in super::super) struct QualifiedName<'p> {
+    pub(in super::super) name: &'p str,
+    pub(in super::super) qualifier: Option<&'p str>,
 }
 
 /// Separators between the parts of a qualified name.
@@ -35,7 +35,7 @@ impl<'p> QualifiedName<'p> {
     }
 
     /// Parses a pattern as a name, which may be qualified.
-    pub(super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
+    pub(in super::super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
         if let Some((name, qualifier)) = operator(pattern) {
             return Ok(Self { name, qualifier });
         }
@@ -114,7 +114,7 @@ pub(super) enum Fit {
 }
 
 /// Languages in which an unqualified name may be a member of the enclosing class.
-const IMPLICIT_MEMBERS: &[&str] = &[
+pub(in super::super) const IMPLICIT_MEMBERS: &[&str] = &[
     "java",
     "cpp",
     "csharp",
@@ -308,7 +308,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns true if a line contains `word` as a whole word.
-pub(super) fn has_word(line: &str, word: &str) -> bool {
+pub(in super::super) fn has_word(line: &str, word: &str) -> bool {
     line.contains(word) && words(line).any(|it| it == word)
 }
 
