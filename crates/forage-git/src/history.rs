@@ -59,6 +59,10 @@ pub struct HistoryQuery<'a> {
     pub from: ObjectId,
     /// Files and directories to look at. If this is empty, we look at all.
     pub paths: &'a [Vec<u8>],
+    /// The only commits to look at, for example those of [`Repository::commits_between`]. `None` means all.
+    pub within: Option<&'a BTreeSet<ObjectId>>,
+    /// Maximum number of commits to look at, including merges. The history ends there.
+    pub max_commits: u64,
     /// Which commits to find.
     pub filter: HistoryFilter<'a>,
     /// Number of commits that an earlier call has looked at, see [`HistoryReport::looked`].
@@ -301,7 +305,11 @@ impl CommitSearch for HistorySearch<'_> {
         is_new: bool,
         report: &mut HistoryReport,
     ) -> Result<Option<ExaminedCommit>, ObjectError> {
-        let Some(commit) = walk.next(repository, self.query.paths)? else { return Ok(None) };
+        if report.looked >= self.query.max_commits {
+            return Ok(None);
+        }
+        let next = walk.next(repository, self.query.paths, self.query.within)?;
+        let Some(commit) = next else { return Ok(None) };
         report.has_paths |= !commit.is_same;
         report.broken += u64::from(commit.lacks_parent);
         let is_examined = is_new && !commit.is_merge() && !commit.object.is_cut_off && !commit.lacks_parent;

@@ -112,6 +112,10 @@ pub const REPLACEMENTS: usize = 6;
 /// Maximum number of commits that we read to find a common ancestor.
 pub const MERGE_BASE_COMMITS: usize = 200_000;
 
+/// Number of older commits that we read after a range of commits has ended, because commit times may be wrong. Git
+/// reads five.
+pub const RANGE_SLOP: u32 = 64;
+
 /// Maximum number of untracked files that we report.
 pub const UNTRACKED_FILES: usize = 10_000;
 

@@ -1,7 +1,7 @@
-//! Finds the best common ancestor of two commits as `git merge-base` does.
+//! Finds the best common ancestor of two commits as `git merge-base` does, and the commits between them.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use hashbrown::HashMap;
 
@@ -47,6 +47,54 @@ impl Repository {
             }
         }
         Ok(newest.map(|(_, base)| base))
+    }
+
+    /// Finds the commits that can be reached from `newest` and not from `oldest`, as `git rev-list
+    /// OLDEST..NEWEST` does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a commit can't be read, or if the call had to end.
+    pub fn commits_between(
+        &mut self,
+        oldest: &ObjectId,
+        newest: &ObjectId,
+    ) -> Result<BTreeSet<ObjectId>, ObjectError> {
+        let mut marks: HashMap<ObjectId, u8> = HashMap::new();
+        let mut queue: BinaryHeap<(i64, Reverse<u64>, ObjectId)> = BinaryHeap::new();
+        let mut met = 0_u64;
+        for (id, mark) in [(newest, ONE), (oldest, OTHER)] {
+            *marks.entry(*id).or_default() |= mark;
+            queue.push((self.commit(id)?.time, Reverse(met), *id));
+            met += 1;
+        }
+        let (mut first_time, mut left) = (i64::MAX, limits::RANGE_SLOP);
+        while let Some((time, _, id)) = queue.pop() {
+            let is_old = |id: &ObjectId| marks.get(id).is_some_and(|mark| mark & OTHER != 0);
+            let below = if is_old(&id) { OTHER } else { ONE };
+            if below == ONE {
+                (first_time, left) = (first_time.min(time), limits::RANGE_SLOP);
+            } else if time < first_time && queue.iter().all(|(.., id)| is_old(id)) {
+                // Times may be wrong, so an old commit may still have an ancestor that counts as new.
+                left -= 1;
+                if left == 0 {
+                    break;
+                }
+            }
+            for parent in self.commit(&id)?.parents {
+                let known = marks.entry(parent).or_default();
+                if *known & below == below {
+                    continue;
+                }
+                *known |= below;
+                queue.push((self.commit(&parent)?.time, Reverse(met), parent));
+                met += 1;
+            }
+            if met > limits::MERGE_BASE_COMMITS as u64 {
+                return Err(ObjectError::TooManyCommits(limits::MERGE_BASE_COMMITS));
+            }
+        }
+        Ok(marks.into_iter().filter(|(_, mark)| *mark == ONE).map(|(id, _)| id).collect())
     }
 
     /// Finds the common ancestors of a commit and some others. This leaves out ancestors of those that were

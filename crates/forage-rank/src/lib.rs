@@ -47,6 +47,7 @@ mod search;
 pub mod segments;
 mod similar;
 mod stop_checker;
+mod suspects;
 mod tokens;
 pub mod tree;
 
@@ -70,3 +71,4 @@ pub use retrieve::FieldWeights;
 pub use rules::{Effect, RULES, RankingRule, RuleWeights, SecondaryKind};
 pub use search::{AllowFile, ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};
 pub use similar::{BestFiles, CodePiece, FeatureWeights, ScannedFile, ScannedFiles, SimilarDefinition};
+pub use suspects::{Failure, Suspect, SuspectCommit, WordCounts};

@@ -353,3 +353,9 @@ pub const SIMILAR_EXPLAINED: usize = 100;
 pub const SIMILAR_NAMES: usize = 4;
 /// See [`SIMILAR_NAMES`].
 pub const SIMILAR_NAME_BYTES: usize = 3;
+
+/// Maximum size in bytes of a failure whose cause we look for. Longer ones are logs, whose words say little.
+pub const SUSPECT_TEXT_BYTES: usize = 64 << 10;
+
+/// Maximum number of different words of a failure. A commit keeps a few bytes for each of them that it has.
+pub const SUSPECT_WORDS: usize = 512;

@@ -602,6 +602,29 @@ pub const HISTORY_COMMITS: u64 = 20;
 /// See [`HISTORY_COMMITS`].
 pub const HISTORY_COMMITS_MAX: u64 = 500;
 
+/// Maximum commits that may have caused a failure. In our model of the ranking, the right one is among five in 80 of
+/// 100 cases and among ten in 84.
+pub const HISTORY_SUSPECTS: u64 = 10;
+
+/// Newest commits among which we look for the cause of a failure, if the call gives no range. Merges do not
+/// count.
+pub const SUSPECT_COMMITS: usize = 300;
+
+/// Maximum commits of a range that we look at. Each takes milliseconds and a few kilobytes.
+pub const SUSPECT_COMMITS_MAX: usize = 2_000;
+
+/// Maximum lines of a changed file that count as evidence. A longer change is usually generated.
+pub const SUSPECT_LINES: usize = 4_000;
+
+/// Maximum different words of changed files whose parts are cached.
+pub const SUSPECT_CACHED_WORDS: usize = 1 << 16;
+
+/// Maximum changed files of a commit that count as evidence.
+pub const SUSPECT_FILES: usize = 500;
+
+/// Maximum words in the reason for which a commit is a suspect.
+pub const SUSPECT_REASONS: usize = 3;
+
 /// Maximum changed files of a commit in a history.
 pub const HISTORY_FILES: usize = 12;
 

@@ -1,7 +1,7 @@
 //! Walks commits in the order of `git log`.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use hashbrown::{HashMap, HashSet};
 
@@ -69,11 +69,13 @@ impl CommitWalk {
     }
 
     /// Visits the next commit. This fails only if the call has to end. With `paths`, only one parent of a
-    /// merge is followed if it has the same files there (`git log` calls this history simplification).
+    /// merge is followed if it has the same files there (`git log` calls this history simplification). With
+    /// `within`, only parents in this set are followed.
     pub(super) fn next(
         &mut self,
         repository: &mut Repository,
         paths: &[Vec<u8>],
+        within: Option<&BTreeSet<ObjectId>>,
     ) -> Result<Option<WalkedCommit>, ObjectError> {
         let Some(mut commit) = self.pop() else { return Ok(None) };
         let mut parents = commit.object.parents.clone();
@@ -99,7 +101,7 @@ impl CommitWalk {
         if parents.is_empty() && !paths.is_empty() {
             commit.is_same = !known(repository.has_any(commit.object.tree, paths))?;
         }
-        for parent in &parents {
+        for parent in parents.iter().filter(|parent| within.is_none_or(|within| within.contains(*parent))) {
             // A commit that can't be read ends this line of the history.
             if let Err(ObjectError::Stopped) = self.add(repository, parent) {
                 return Err(ObjectError::Stopped);

@@ -264,6 +264,38 @@ fn shown_files(commit: &HistoryCommit) -> CommitFiles {
     (commit.id.to_string(), commit.files.iter().map(line).collect())
 }
 
+/// Compares some ranges with those of git, and the histories within them.
+fn assert_same_ranges(at: &Path, seed: u64) {
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let random = &mut Random(seed + 5);
+    let all: Vec<String> = git(at, &["rev-list", "HEAD"]).lines().map(str::to_owned).collect();
+    for _ in 0..6 {
+        let [oldest, newest] = [&all[random.below(all.len())], &all[random.below(all.len().min(4))]];
+        let expected: BTreeSet<String> =
+            git(at, &["rev-list", newest, &format!("^{oldest}")]).lines().map(str::to_owned).collect();
+        let [oldest, newest] = [oldest, newest].map(|id| ObjectId::from_hex(id.as_bytes()).unwrap());
+        let within = repository.commits_between(&oldest, &newest).unwrap();
+        assert_eq!(within.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), expected, "{seed}");
+        if within.is_empty() {
+            continue;
+        }
+        let query = HistoryQuery {
+            from: newest,
+            paths: &[],
+            within: Some(&within),
+            max_commits: u64::MAX,
+            filter: HistoryFilter::All,
+            skip: 0,
+            max_lines: 0,
+        };
+        let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((report.end, report.looked), (HistoryEnd::Whole, expected.len() as u64), "{seed}");
+        let query = HistoryQuery { max_commits: 1, ..query };
+        let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!((report.end, report.looked), (HistoryEnd::Whole, 1), "{seed}");
+    }
+}
+
 /// Asks some random questions about a history, and returns how many commits they found.
 fn assert_same_history(at: &Path, seed: u64) -> usize {
     let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
@@ -287,7 +319,15 @@ fn assert_same_history(at: &Path, seed: u64) -> usize {
         let expected = with_files(&git(at, &arguments));
         let paths: Vec<Vec<u8>> = paths.iter().map(|path| path.clone().into_bytes()).collect();
         let from = repository.head();
-        let query = HistoryQuery { from, paths: &paths, filter, skip: 0, max_lines: 100 };
+        let query = HistoryQuery {
+            from,
+            paths: &paths,
+            within: None,
+            max_commits: u64::MAX,
+            filter,
+            skip: 0,
+            max_lines: 100,
+        };
         let found = pages(&mut repository, &query, 1 + random.below(5));
         let shown: Vec<CommitFiles> = found.iter().map(shown_files).collect();
         assert_eq!(shown, expected, "{seed} {arguments:?}");
@@ -314,6 +354,12 @@ fn history_equals_git_log() {
     let count = std::env::var("FORAGE_HISTORIES").map_or(HISTORIES, |count| count.parse().unwrap());
     let found = map_in_threads(0..count, 4, |seed| assert_same_history(history(seed).path(), seed));
     assert!(found.iter().sum::<usize>() > count as usize * 10, "{found:?}");
+}
+
+#[test]
+fn commits_between_equal_git_rev_list() {
+    let count = std::env::var("FORAGE_HISTORIES").map_or(HISTORIES, |count| count.parse().unwrap());
+    map_in_threads(0..count, 4, |seed| assert_same_ranges(history(seed).path(), seed));
 }
 
 /// The lines of `fn NAME` up to a line `}`.
@@ -398,6 +444,8 @@ fn history_names_the_lines_that_changed() {
     let query = HistoryQuery {
         from: repository.head(),
         paths: &[],
+        within: None,
+        max_commits: u64::MAX,
         filter: HistoryFilter::Lines(&find),
         skip: 0,
         max_lines: 1,
@@ -484,7 +532,15 @@ fn commit_is_left_out_only_if_it_took_the_time() {
             Vec::new()
         };
         let (from, filter) = (repository.head(), HistoryFilter::Lines(&find));
-        let query = HistoryQuery { from, paths: &[], filter, skip, max_lines: 1 };
+        let query = HistoryQuery {
+            from,
+            paths: &[],
+            within: None,
+            max_commits: u64::MAX,
+            filter,
+            skip,
+            max_lines: 1,
+        };
         let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(report.end, HistoryEnd::Stopped);
         assert_eq!(report.looked, skip + u64::from(report.left_out.is_some()));
@@ -510,7 +566,15 @@ fn history_that_is_stopped_goes_on() {
         Vec::new()
     };
     let filter = HistoryFilter::Lines(&find);
-    let query = HistoryQuery { from: head, paths: &[], filter, skip: 0, max_lines: 1 };
+    let query = HistoryQuery {
+        from: head,
+        paths: &[],
+        within: None,
+        max_commits: u64::MAX,
+        filter,
+        skip: 0,
+        max_lines: 1,
+    };
     let report = repository.history(&query, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(report.end, HistoryEnd::Stopped);
     // Commits without texts may come first.
@@ -539,7 +603,15 @@ fn missing_parent_ends_a_history() {
     let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
     let from = repository.head();
     let filter = HistoryFilter::Text(b"needle");
-    let query = HistoryQuery { from, paths: &[], filter, skip: 0, max_lines: 10 };
+    let query = HistoryQuery {
+        from,
+        paths: &[],
+        within: None,
+        max_commits: u64::MAX,
+        filter,
+        skip: 0,
+        max_lines: 10,
+    };
     let mut found = Vec::new();
     let mut receive = |commit: HistoryCommit| {
         found.push(commit);

@@ -1,7 +1,8 @@
-//! `search_history`: finds the commits that changed a text, a definition or a path.
+//! `search_history`: finds the commits that changed a text, a definition or a path, or may have caused a failure.
 
 mod render;
 mod subject;
+mod suspects;
 
 use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
@@ -49,6 +50,10 @@ pub struct HistoryRequest {
     pub fixed_strings: Option<bool>,
     /// Name of a definition in the file `path`, in place of a pattern.
     pub symbol: Option<String>,
+    /// A failure (trace, message, test name), in place of a pattern: the commits most likely to have caused it.
+    pub suspects: Option<String>,
+    /// For `suspects`: the revision that still worked, or "good..bad" (default: the newest 300 commits).
+    pub since: Option<String>,
     /// Directory or file (default: the project root); "main:src" begins at another revision.
     pub path: Option<String>,
     /// Commits to return, 1 to 500 (default: 20).
@@ -67,6 +72,8 @@ impl HistoryRequest {
         pattern: String,
         fixed_strings: bool,
         symbol: String,
+        suspects: String,
+        since: String,
         path: String,
         max_results: i64,
         cursor: String,
@@ -82,9 +89,12 @@ pub struct HistoryResponse {
     /// The definition whose history is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// The commits that may have caused a failure, best first, instead of a history.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspects: bool,
     /// The directory or file, below the root.
     pub path: String,
-    /// The commits that were found, newest first.
+    /// The commits that were found, newest first; suspects are in the order of their likelihood.
     pub commits: Vec<FoundCommit>,
     /// Number of commits that were looked at, in this answer and those before it.
     pub looked_at: u64,
@@ -149,6 +159,9 @@ pub struct FoundCommit {
     pub date: String,
     /// The first line of the message, without addresses of people.
     pub subject: String,
+    /// Why it is a suspect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// True if the previous page has the first files or lines of this commit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub continued: bool,
@@ -330,19 +343,19 @@ impl<'a> HistoryCall<'a> {
         target: PathTarget,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
+        request.suspects = request.suspects.filter(|text| !text.trim().is_empty());
         let mut clamp = Clamp::new(&call.workspace.names, SearchHistory::NAME);
-        let max = clamp.number(
-            "max_results",
-            request.max_results,
-            limits::HISTORY_COMMITS,
-            1,
-            limits::HISTORY_COMMITS_MAX,
-        );
+        let (usual, most) = match request.suspects {
+            Some(_) => (limits::HISTORY_SUSPECTS, limits::HISTORY_SUSPECTS),
+            None => (limits::HISTORY_COMMITS, limits::HISTORY_COMMITS_MAX),
+        };
+        let max = clamp.number("max_results", request.max_results, usual, 1, most);
         request.pattern = request.pattern.filter(|pattern| !pattern.is_empty());
         request.symbol = request.symbol.filter(|symbol| !symbol.trim().is_empty());
         if request.pattern.is_some() && request.symbol.is_some() {
             return Err(ToolError::argument("symbol", "give a pattern or a symbol, not both"));
         }
+        suspects::check(&request)?;
         let PathTarget { root, path, note, revision, .. } = target;
         let shown_path = match &revision {
             Some(revision) => revision.shown(&path.display()),
@@ -382,6 +395,9 @@ impl<'a> HistoryCall<'a> {
     }
 
     fn run(self) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        if let Some(text) = self.request.suspects.clone() {
+            return self.find_suspects(&text);
+        }
         let mut hidden = RedactionReport::default();
         let mut repository = self.open(&self.stop)?;
         // A commit that was found in time should get its lines.
@@ -439,7 +455,15 @@ impl<'a> HistoryCall<'a> {
             Some(_) => HistoryFilter::Lines(&find),
         };
         let (from, skip, max_lines) = (self.pages.from, self.skip, limits::HISTORY_LINES);
-        let query = HistoryQuery { from, paths: &paths, filter, skip, max_lines };
+        let query = HistoryQuery {
+            from,
+            paths: &paths,
+            within: None,
+            max_commits: u64::MAX,
+            filter,
+            skip,
+            max_lines,
+        };
         let report = repository.history(&query, &mut |commit| page.add(commit));
         let too_slow = matches.as_ref().map_or(0, LineMatches::too_slow);
         report.map(|report| (report, too_slow)).map_err(|error| self.unread(error))
@@ -534,6 +558,7 @@ impl<'a> HistoryCall<'a> {
             HistoryResponse {
                 pattern,
                 symbol,
+                suspects: false,
                 path: self.shown_path,
                 commits,
                 looked_at: report.looked,
@@ -582,6 +607,7 @@ impl HistoryPage<'_> {
             id: commit.id.to_string(),
             date: date(commit.time),
             subject: clip_line(&without_hidden(&subject), limits::HISTORY_SUBJECT_CHARACTERS),
+            reason: None,
             continued: false,
             files: files.map(|file| self.change(file)).collect(),
             files_more,

@@ -1,5 +1,7 @@
 //! `search_history` beyond its page: equality with git, pages, secrets and confinement.
 
+use std::io::Write as _;
+use std::process::Stdio;
 use std::time::Duration;
 
 use forage_fuzz::peers;
@@ -469,4 +471,135 @@ fn history_stays_below_the_root() {
     let refused =
         call(&tree.workspace(), "search_history", json!({"path": "../outside"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
+}
+
+/// A repository in which the second commit breaks `purge_idle`.
+fn broken_repository() -> Tree {
+    let tree = Tree::new();
+    let pool =
+        |limit: &str| format!("fn purge_idle(pool: &mut Pool) {{\n    pool.idle.drain(..{limit});\n}}\n");
+    tree.write("src/pool.rs", pool("0"));
+    tree.write("src/agent.rs", "fn run() {}\n");
+    tree.commit("Import");
+    tree.git(&["tag", "good"]);
+    tree.write("src/pool.rs", pool("pool.max"));
+    tree.commit("Purge more connections\n\nReported-by: Jane Doe <jane@x.io>");
+    tree.write("docs/pool.md", "The pool drains idle connections.\n");
+    tree.commit("docs: describe the pool");
+    tree.write("src/agent.rs", "fn run() { send() }\n");
+    tree.commit("agent: send");
+    tree
+}
+
+const TRACE: &str =
+    "thread 'main' panicked at src/pool.rs:2:\nrange end index out of range\n   1: purge_idle";
+
+#[test]
+fn suspects_of_a_trace() {
+    let tree = broken_repository();
+    let workspace = tree.workspace();
+    let of = |request: Value| answer(&workspace, "search_history", request);
+    let found = of(json!({"suspects": TRACE, "since": "good"}));
+    let records = found.records();
+    assert_eq!(
+        subjects(records),
+        ["Purge more connections", "agent: send", "docs: describe the pool"],
+        "{}",
+        found.text
+    );
+    assert_eq!(
+        records["commits"][0]["reason"],
+        "changes src/pool.rs, which the failure names; adds `pool`, `idle` at src/pool.rs:2; its subject has `purge`"
+    );
+    assert_eq!(records["commits"][1]["reason"], "its paths or its message have `src`");
+    assert_eq!(
+        records["commits"][2]["reason"],
+        "adds `pool`, `idle` at docs/pool.md:1; its subject has `pool`"
+    );
+    assert_eq!((&records["looked_at"], &records["complete"]), (&json!(3), &json!(true)));
+    assert_eq!(records["looked_back_to"], "2026-01-03");
+    assert_eq!(
+        found.text.lines().next(),
+        Some("Most likely causes, best first, among 3 commits, looked back to 2026-01-03:")
+    );
+    assert_eq!(subjects(of(json!({"suspects": TRACE, "since": "good..HEAD~1"})).records()).len(), 2);
+    let first = of(json!({"suspects": TRACE, "max_results": 1, "path": "src"}));
+    assert_eq!(subjects(first.records()), ["Purge more connections"], "{}", first.text);
+    assert!(!found.text.contains("jane"), "{}", found.text);
+}
+
+#[test]
+fn suspects_without_evidence() {
+    let tree = broken_repository();
+    let workspace = tree.workspace();
+    let found =
+        answer(&workspace, "search_history", json!({"suspects": "segmentation fault", "since": "good"}));
+    assert_eq!(subjects(found.records()), [""; 0]);
+    let text = "Nothing ties a commit to this failure, among 3 commits, looked back to 2026-01-03.";
+    assert_eq!(found.text.lines().next(), Some(text));
+}
+
+/// If the range is cut, the answer says so.
+#[test]
+fn suspects_say_where_they_end() {
+    let tree = Tree::new();
+    tree.git(&["init", "-q", "-b", "main"]);
+    let stream: String = (0..305)
+        .map(|number| {
+            let text = format!("fn drain_pool() {{ step({number}) }}\n");
+            let time = 1_700_000_000 + number;
+            format!(
+                "commit refs/heads/main\ncommitter A B <a@b> {time} +0000\ndata 4\nStep\n\
+                 M 100644 inline a.rs\ndata {}\n{text}\n",
+                text.len()
+            )
+        })
+        .collect();
+    let import = ["fast-import", "--quiet"];
+    let mut import = peers::git(tree.root()).args(import).stdin(Stdio::piped()).spawn().unwrap();
+    import.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
+    assert!(import.wait().unwrap().success());
+    let request = json!({"suspects": "drain_pool failed"});
+    let found = answer(&tree.workspace(), "search_history", request.clone());
+    let records = found.records();
+    assert_eq!((&records["looked_at"], &records["complete"]), (&json!(300), &json!(false)));
+    assert!(found.text.contains("only the newest 300 commits; `since` sets another range"), "{}", found.text);
+    let mut workspace = tree.workspace();
+    workspace.limits.timeout = Duration::ZERO;
+    let found = answer(&workspace, "search_history", request);
+    assert!(found.text.contains("stopped at the time limit"), "{}", found.text);
+    assert_eq!(found.records()["complete"], false);
+}
+
+#[test]
+fn suspects_leave_out_commits_of_the_good_side() {
+    let tree = broken_repository();
+    tree.git(&["checkout", "-q", "-b", "side", "good"]);
+    tree.write("src/pool.rs", "fn purge_idle() {}\n");
+    tree.commit("Purge nothing");
+    tree.git(&["checkout", "-q", "main"]);
+    tree.git(&["merge", "-q", "-s", "ours", "-m", "Merge", "side"]);
+    let of = |since: &str| {
+        let request = json!({"suspects": TRACE, "since": since});
+        subjects(answer(&tree.workspace(), "search_history", request).records())
+    };
+    assert!(of("good").contains(&"Purge nothing".to_owned()));
+    assert_eq!(of("side"), ["Purge more connections", "agent: send", "docs: describe the pool"]);
+    assert_eq!(of("HEAD~1"), ["Purge nothing"]);
+}
+
+#[test]
+fn suspects_refuse_other_arguments() {
+    let tree = broken_repository();
+    let workspace = tree.workspace();
+    for (request, part) in [
+        (json!({"suspects": "a trace", "pattern": "a"}), "not several of them"),
+        (json!({"since": "good"}), "belongs to `suspects`"),
+        (json!({"suspects": "at of"}), "no word to look for"),
+        (json!({"suspects": TRACE, "since": "HEAD"}), "no commit is in this range"),
+        (json!({"suspects": TRACE, "since": "nowhere"}), "nowhere"),
+    ] {
+        let text = refusal(&workspace, "search_history", request);
+        assert!(text.contains(part), "{text}");
+    }
 }

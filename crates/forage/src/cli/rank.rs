@@ -64,7 +64,8 @@ pub(crate) struct Arguments {
 /// Maximum size in bytes of a query on stdin. This should be more than any bug report has.
 const QUERY_BYTES: u64 = 1 << 20;
 
-fn read_query() -> anyhow::Result<String> {
+/// Reads the text on stdin.
+pub(super) fn read_query() -> anyhow::Result<String> {
     let mut query = String::new();
     let mut input = std::io::stdin().take(QUERY_BYTES + 1);
     input.read_to_string(&mut query).context("can't read the query from stdin")?;

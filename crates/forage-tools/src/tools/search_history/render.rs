@@ -49,6 +49,10 @@ impl Render for HistoryResponse {
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let notes = notes(outcome, None);
+        if response.suspects && response.commits.is_empty() {
+            let text = with_notes(no_suspects(response), &notes);
+            return Rendered::without_files(text, false);
+        }
         if response.commits.is_empty() {
             return Rendered::without_files(with_notes(no_results(response), &notes), false);
         }
@@ -72,6 +76,9 @@ fn page(response: &HistoryResponse, notes: &[String], pieces: usize) -> String {
         text.push_str(&commit_text(commit, pieces));
         shown += 1;
     }
+    if response.suspects {
+        return with_notes(suspects_headline(response) + &text, notes);
+    }
     let is_last = response.is_last && shown == response.commits.len();
     with_notes(headline(response, shown as u64, is_last) + &text, notes)
 }
@@ -89,6 +96,11 @@ fn within(response: &HistoryResponse, mut pieces: usize) -> impl Iterator<Item =
 fn cut_notes(outcome: &ToolOutcome<HistoryResponse>, notes: &[String], pieces: usize) -> Vec<String> {
     let response = &outcome.response;
     let shown: Vec<_> = within(response, pieces).collect();
+    if response.suspects {
+        let all = response.commits.len() as u64;
+        let cut = format!("cut to {} of {}", shown.len(), count(all, "commit"));
+        return notes.iter().cloned().chain([cut]).collect();
+    }
     let mut notes: Vec<String> = notes.iter().filter(|note| !note.starts_with(MORE)).cloned().collect();
     let Some(&(last, begun)) = shown.last() else { return notes };
     let cursor = match response.commits.get(shown.len()) {
@@ -138,6 +150,24 @@ fn no_results(response: &HistoryResponse) -> String {
     format!("{more} {relation}{so_far} ({looked} looked at{back}).")
 }
 
+/// Describes the commits among which the suspects are.
+fn looked_at(response: &HistoryResponse) -> String {
+    let within = match response.path.as_str() {
+        "." => String::new(),
+        path => format!(" of {path}"),
+    };
+    let back = response.looked_back_to.as_ref().map(|date| format!(", looked back to {date}"));
+    format!("{}{within}{}", count(response.looked_at, "commit"), back.unwrap_or_default())
+}
+
+fn suspects_headline(response: &HistoryResponse) -> String {
+    format!("Most likely causes, best first, among {}:\n", looked_at(response))
+}
+
+fn no_suspects(response: &HistoryResponse) -> String {
+    format!("Nothing ties a commit to this failure, among {}.", looked_at(response))
+}
+
 fn push_head(text: &mut String, commit: &FoundCommit) {
     let head = format!("{} {} {}", short(&commit.id), commit.date, sanitize_line(&commit.subject));
     text.push_str(head.trim_end());
@@ -148,6 +178,9 @@ fn push_head(text: &mut String, commit: &FoundCommit) {
 pub(super) fn commit_text(commit: &FoundCommit, mut pieces: usize) -> String {
     let mut text = String::new();
     push_head(&mut text, commit);
+    if let Some(reason) = &commit.reason {
+        let _ = writeln!(text, "  {}", sanitize_line(reason));
+    }
     if commit.continued {
         text.push_str("  … continued\n");
     }
