@@ -515,7 +515,8 @@ fn suspects_of_a_trace() {
 
 #[test]
 fn suspects_without_evidence() {
-    let workspace = broken_repository().workspace();
+    let tree = broken_repository();
+    let workspace = tree.workspace();
     let found =
         answer(&workspace, "search_history", json!({"suspects": "segmentation fault", "since": "good"}));
     assert_eq!(subjects(found.records()), [""; 0]);
@@ -574,7 +575,8 @@ fn suspects_leave_out_commits_of_the_good_side() {
 
 #[test]
 fn suspects_refuse_other_arguments() {
-    let workspace = broken_repository().workspace();
+    let tree = broken_repository();
+    let workspace = tree.workspace();
     for (request, part) in [
         (json!({"suspects": "a trace", "pattern": "a"}), "not several of them"),
         (json!({"since": "good"}), "belongs to `suspects`"),
