@@ -17,7 +17,7 @@ Examples:
   forage history 'fn \\w+_retry' -p src          commits that added or removed a matching line
   forage history --symbol send -p src/http.rs   commits that changed a definition
   forage history -p docs                        commits that changed a directory
-  forage history --suspects - < trace.txt       commits that may have caused a failure
+  forage history --suspects 'KeyError: token'   commits that may have caused a failure
   forage history -F 'old_name' -p v1.2:src      from another revision on";
 
 #[derive(Debug, clap::Args)]

@@ -389,7 +389,7 @@ fn the_lines_of_a_file_are_counted_however_large_it_is() {
     let transcript = bench.ask(&model);
     let wrong: Vec<Option<&str>> =
         transcript.citations.iter().map(|citation| citation.wrong.as_deref()).collect();
-    let (nine, twelve) = ("the file has 9000000 lines", "the file has 12000001 lines");
+    let (nine, twelve) = ("the file has 9,000,000 lines", "the file has 12,000,001 lines");
     assert_eq!(wrong, [None, Some(nine), None, Some(twelve)]);
 }
 

@@ -227,8 +227,9 @@ fn mcp_server_tools_are_redacted_and_end_with_the_question() {
     assert!(results[0].len() < 50_000, "{}", results[0].len());
     let found: Vec<&str> = results[0].lines().collect();
     assert_eq!((found[0], found[2]), ("call 1, web_search:", "found for agents"));
-    // Some versions of Python set `LC_CTYPE` themselves.
-    let variables: Vec<&str> = found[3].split(' ').filter(|name| *name != "LC_CTYPE").collect();
+    // Some versions of Python set `LC_CTYPE` themselves, and the scripts of pyenv and shells set others.
+    let of_others = |name: &str| name.contains("PYENV") || ["LC_CTYPE", "PWD", "SHLVL", "_"].contains(&name);
+    let variables: Vec<&str> = found[3].split(' ').filter(|name| !of_others(name)).collect();
     assert_eq!(variables, ["HOME", "PATH", "STATE"]);
     assert_eq!(found[4], "\\x1B[2Jtoken [redacted:github-token]");
     assert_eq!(found[6], "[the answer was too long; the rest is cut]");

@@ -504,7 +504,7 @@ mod embedded {
                 "name": "keyword_lookup", "arguments": {"query": query}}}));
             let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
             let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-            line_with(text, "src/").split_once(" (score ").unwrap().0.to_owned()
+            text.lines().find_map(|line| line.split_once(" (score ")).unwrap().0.to_owned()
         };
         assert_eq!(ask(2, "ORA-00942"), "src/db.rs:1-4");
         // Other processes can search and update the collection while the server has it open.

@@ -495,8 +495,8 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
     );
     let codex = std::fs::read_to_string(project.home.join(".codex/config.toml")).unwrap();
     assert_eq!(
-        codex.trim_end(),
-        "# >>> forage\n[mcp_servers.forage]\ncommand = \"forage\"\nargs = [\"mcp\"]\n# <<< forage"
+        codex,
+        "\n# >>> forage\n[mcp_servers.forage]\ncommand = \"forage\"\nargs = [\"mcp\"]\n# <<< forage\n"
     );
     run(&["--detected", "--remove"]);
     assert!(!project.home.join(".gemini/settings.json").exists());
