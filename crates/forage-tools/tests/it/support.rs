@@ -157,6 +157,8 @@ pub(crate) fn stable(text: &str) -> String {
             "${1}CURSOR",
         ),
         (r", \d+\.\d s\]", ", 0.0 s]"),
+        // A temporary directory whose name is cut.
+        (r"/\.tmp[A-Za-z0-9]{0,5}…", "…"),
         // Systems number their errors differently.
         (r" \(os error \d+\)", ""),
     ];

@@ -63,6 +63,11 @@ fn types<'t>(lines: &[&'t str], variable: &str, is_field: bool) -> Vec<Option<&'
 /// Reads the type of one binding. The outer value is `None` if the name is not bound there.
 fn type_at<'t>(before: &'t str, after: &'t str) -> Option<Option<&'t str>> {
     let assigned = |text: &'t str| text.strip_prefix('=').filter(|rest| !rest.starts_with(['=', '>']));
+    // `with Client() as client:`, whose colon begins no annotation
+    let after_with = |text: &'t str| text.rsplit_once("with ").map(|(_, value)| value);
+    if let Some(value) = before.trim_end().strip_suffix(" as").and_then(after_with) {
+        return Some(constructed(value));
+    }
     if let Some(annotation) = after.strip_prefix(':').filter(|rest| !rest.starts_with([':', '='])) {
         let annotation =
             annotation.trim_start().trim_start_matches("&mut ").trim_start_matches(['&', '"', '\'']);
@@ -74,13 +79,7 @@ fn type_at<'t>(before: &'t str, after: &'t str) -> Option<Option<&'t str>> {
             name.starts_with(char::is_uppercase) && !rest.starts_with(['(', '.', '<', '[']) && !is_union;
         return is_type.then_some(Some(name));
     }
-    if let Some(value) = assigned(after).or_else(|| after.strip_prefix(":=")) {
-        return Some(constructed(value));
-    }
-    // `with Client() as client`
-    let after_with = |text: &'t str| text.rsplit_once("with ").map(|(_, value)| value);
-    let value = before.trim_end().strip_suffix(" as").and_then(after_with)?;
-    Some(constructed(value))
+    assigned(after).or_else(|| after.strip_prefix(":=")).map(constructed)
 }
 
 /// Reads the class that an expression constructs an object of.
