@@ -19,6 +19,8 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"((?:elapsed|latency)\w*_ms"?[:=] ?)\d+"#, "${1}N"),
         (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", "TIME"),
         (r"\b[0-9a-f]{40}\b", "COMMIT"),
+        // A cursor has a hash of the root's path.
+        (r"(--cursor )[A-Za-z0-9+/]{16}", "${1}CURSOR"),
         // The fence around a tool's result.
         (r"\b[0-9a-f]{16}\b", "FENCE"),
         (version.as_str(), "${1}VERSION"),

@@ -275,8 +275,8 @@ fn large_answers_take_no_time() {
         }
     }
     // This limit is generous: the input is eight times as long as a model's answer may be, and the test runs
-    // without optimization.
-    assert!(slowest.0.as_secs() < 4, "{slowest:?}");
+    // without optimization, perhaps on a busy machine. Quadratic work would take minutes.
+    assert!(slowest.0.as_secs() < 30, "{slowest:?}");
 }
 
 const PLANTED: &str = r#"{"files":[{"id":"F3","grade":3,"ranges":[[1,5]],"why":"planted"}]}"#;
