@@ -283,6 +283,8 @@ export interface FoundCommit {
   date: string;
   /** The first line of the message, without addresses of people. */
   subject: string;
+  /** Why it is a suspect. */
+  reason?: string | null;
   /** True if the previous page has the first files or lines of this commit. */
   continued?: boolean;
   /** The changed files that count, in path order. */
@@ -343,6 +345,26 @@ export interface GrepFile {
   lines?: Array<GrepLine>;
 }
 
+/** The impact of a definition or of a change. */
+export interface GrepImpact {
+  /** The definitions that the impact starts from. */
+  definitions: Array<ImpactDefinition>;
+  /** The definitions that use these, then those that use the former. */
+  edges: Array<ImpactEdge>;
+  /** Number of all edges of each step, shown or not. */
+  edgeCounts: Array<number>;
+  /** Lines with a name of `definitions` that may mean another definition. */
+  nameOnly?: Array<ImpactFile>;
+  /** Number of all such lines of each step. */
+  nameOnlyCounts: Array<number>;
+  /** Files that import a name of `definitions` and do not use it otherwise. */
+  onlyImported?: Array<string>;
+  /** The tests among the edges, and those that the change contains. */
+  tests: Array<ImpactTests>;
+  /** Definitions of the first step whose uses were not followed. */
+  notFollowed?: Array<string>;
+}
+
 /** A line of a file. */
 export interface GrepLine {
   /** From 1. */
@@ -383,6 +405,62 @@ export interface GrepWithin {
   startLine: number;
   /** Its last line. */
   endLine: number;
+}
+
+/** A definition that the impact starts from. */
+export interface ImpactDefinition {
+  /** Its file, below the root. */
+  path: string;
+  /** The keyword of the language, such as `struct`. */
+  kind: string;
+  /** Its name, after those of the definitions around it. */
+  symbol: string;
+  /** The first line of its comments and attributes, from 1. */
+  startLine: number;
+  /** Its last line. */
+  endLine: number;
+  /** With a change: `added`, `changed` or `removed`. */
+  change?: string | null;
+}
+
+/** A definition that uses another one. */
+export interface ImpactEdge {
+  /** 1 if it uses one of `definitions`, 2 if it uses one that does. */
+  step: number;
+  /** Its file, below the root. */
+  path: string;
+  /** Lines of the uses, from 1. */
+  lines: Array<number>;
+  /** The innermost definition around these lines; none for code outside of definitions. */
+  within?: GrepWithin | null;
+  /** Its keyword, such as `fn`. */
+  kind?: string | null;
+  /** Why we believe that the lines use this definition: `same file`, `same package`, `import seen`, `type seen` or `only definition`. */
+  reason: string;
+  /** The used definition. */
+  used: string;
+  /** Its file. */
+  usedPath: string;
+  /** The first line of its comments and attributes. */
+  usedLine: number;
+  /** True if it is in test code. */
+  isTest: boolean;
+}
+
+/** Lines of a file. */
+export interface ImpactFile {
+  /** Its path below the root. */
+  path: string;
+  /** From 1. */
+  lines: Array<number>;
+}
+
+/** Tests of a file. */
+export interface ImpactTests {
+  /** Its path below the root. */
+  path: string;
+  /** The tests, as their runner takes them: `path::name` for pytest, a path of modules for Rust. Empty if the whole file is to run. */
+  names: Array<string>;
 }
 
 /** A file of the answer. */
@@ -651,6 +729,8 @@ export interface RankedFile {
   unshown?: Array<UnshownDefinition>;
   /** Number of further definitions that are not in `unshown`. */
   unshownMore?: number;
+  /** Files that match less and whose paths only differ by the name of a platform or backend. */
+  siblings?: Array<string>;
   /** The points of each rule, strongest first; with `explain`. */
   reasons?: Array<RankedReason>;
 }
@@ -906,7 +986,7 @@ export interface GrepArguments {
   /** Only files changed since "HEAD" (uncommitted), "main..." or in "A..B". */
   changed?: string;
   /** What to return: matching "lines" (the default), "files", "counts", or the definitions and "uses" of a name. */
-  output?: "lines" | "files" | "counts" | "uses";
+  output?: "lines" | "files" | "counts" | "uses" | "impact";
   /** The pattern is code of this language ("rust", or "any") with metavariables: `spawn($A)`. */
   syntax?: string;
   /** Lines around each match, 0 to 50 (default: 2). */
@@ -963,6 +1043,8 @@ export interface GrepRecords {
   leftOutCount?: number;
   /** These types and modules, those with the most lines first. */
   leftOut?: Array<GrepReceiver>;
+  /** The impact of a definition or of a change, if requested. */
+  impact?: GrepImpact | null;
   /** Directories with further matches that are not in `files`, those with the most first. */
   elsewhere?: Array<GrepDirectory>;
   /** No file matches `filePattern`. */
@@ -1383,6 +1465,10 @@ export interface HistoryArguments {
   fixedStrings?: boolean;
   /** Name of a definition in the file `path`, in place of a pattern. */
   symbol?: string;
+  /** A failure (trace, message, test name), in place of a pattern: the commits most likely to have caused it. */
+  suspects?: string;
+  /** For `suspects`: the revision that still worked, or "good..bad" (default: the newest 300 commits). */
+  since?: string;
   /** Directory or file (default: the project root); "main:src" begins at another revision. */
   path?: string;
   /** Commits to return, 1 to 500 (default: 20). */
@@ -1397,9 +1483,11 @@ export interface HistoryRecords {
   pattern?: string | null;
   /** The definition whose history is requested. */
   symbol?: string | null;
+  /** The commits that may have caused a failure, best first, instead of a history. */
+  suspects?: boolean;
   /** The directory or file, below the root. */
   path: string;
-  /** The commits that were found, newest first. */
+  /** The commits that were found, newest first; suspects are in the order of their likelihood. */
   commits: Array<FoundCommit>;
   /** Number of commits that were looked at, in this answer and those before it. */
   lookedAt: number;

@@ -58,12 +58,17 @@ __all__ = [
     "GrepDefinition",
     "GrepDirectory",
     "GrepFile",
+    "GrepImpact",
     "GrepLine",
     "GrepReceiver",
     "GrepWithin",
     "Has",
     "HistoryAnswer",
     "HistoryAnswerOfRoot",
+    "ImpactDefinition",
+    "ImpactEdge",
+    "ImpactFile",
+    "ImpactTests",
     "InternalError",
     "KeywordFile",
     "KeywordLine",
@@ -403,6 +408,9 @@ class FoundCommit(Record):
     def subject(self) -> str:
         """The first line of the message, without addresses of people."""
     @property
+    def reason(self) -> str | None:
+        """Why it is a suspect."""
+    @property
     def continued(self) -> bool | None:
         """True if the previous page has the first files or lines of this commit."""
     @property
@@ -478,6 +486,33 @@ class GrepFile(Record):
     def lines(self) -> builtins.list[GrepLine] | None:
         """Matching lines and their context, in order."""
 
+class GrepImpact(Record):
+    """The impact of a definition or of a change."""
+    @property
+    def definitions(self) -> builtins.list[ImpactDefinition]:
+        """The definitions that the impact starts from."""
+    @property
+    def edges(self) -> builtins.list[ImpactEdge]:
+        """The definitions that use these, then those that use the former."""
+    @property
+    def edge_counts(self) -> builtins.list[int]:
+        """Number of all edges of each step, shown or not."""
+    @property
+    def name_only(self) -> builtins.list[ImpactFile] | None:
+        """Lines with a name of `definitions` that may mean another definition."""
+    @property
+    def name_only_counts(self) -> builtins.list[int]:
+        """Number of all such lines of each step."""
+    @property
+    def only_imported(self) -> builtins.list[str] | None:
+        """Files that import a name of `definitions` and do not use it otherwise."""
+    @property
+    def tests(self) -> builtins.list[ImpactTests]:
+        """The tests among the edges, and those that the change contains."""
+    @property
+    def not_followed(self) -> builtins.list[str] | None:
+        """Definitions of the first step whose uses were not followed."""
+
 class GrepLine(Record):
     """A line of a file."""
     @property
@@ -531,6 +566,78 @@ class GrepWithin(Record):
     @property
     def end_line(self) -> int:
         """Its last line."""
+
+class ImpactDefinition(Record):
+    """A definition that the impact starts from."""
+    @property
+    def path(self) -> str:
+        """Its file, below the root."""
+    @property
+    def kind(self) -> str:
+        """The keyword of the language, such as `struct`."""
+    @property
+    def symbol(self) -> str:
+        """Its name, after those of the definitions around it."""
+    @property
+    def start_line(self) -> int:
+        """The first line of its comments and attributes, from 1."""
+    @property
+    def end_line(self) -> int:
+        """Its last line."""
+    @property
+    def change(self) -> str | None:
+        """With a change: `added`, `changed` or `removed`."""
+
+class ImpactEdge(Record):
+    """A definition that uses another one."""
+    @property
+    def step(self) -> int:
+        """1 if it uses one of `definitions`, 2 if it uses one that does."""
+    @property
+    def path(self) -> str:
+        """Its file, below the root."""
+    @property
+    def lines(self) -> builtins.list[int]:
+        """Lines of the uses, from 1."""
+    @property
+    def within(self) -> GrepWithin | None:
+        """The innermost definition around these lines; none for code outside of definitions."""
+    @property
+    def kind(self) -> str | None:
+        """Its keyword, such as `fn`."""
+    @property
+    def reason(self) -> str:
+        """Why we believe that the lines use this definition: `same file`, `same package`, `import seen`, `type seen` or `only definition`."""
+    @property
+    def used(self) -> str:
+        """The used definition."""
+    @property
+    def used_path(self) -> str:
+        """Its file."""
+    @property
+    def used_line(self) -> int:
+        """The first line of its comments and attributes."""
+    @property
+    def is_test(self) -> bool:
+        """True if it is in test code."""
+
+class ImpactFile(Record):
+    """Lines of a file."""
+    @property
+    def path(self) -> str:
+        """Its path below the root."""
+    @property
+    def lines(self) -> builtins.list[int]:
+        """From 1."""
+
+class ImpactTests(Record):
+    """Tests of a file."""
+    @property
+    def path(self) -> str:
+        """Its path below the root."""
+    @property
+    def names(self) -> builtins.list[str]:
+        """The tests, as their runner takes them: `path::name` for pytest, a path of modules for Rust. Empty if the whole file is to run."""
 
 class KeywordFile(Record):
     """A file of the answer."""
@@ -879,6 +986,9 @@ class RankedFile(Record):
     @property
     def unshown_more(self) -> int | None:
         """Number of further definitions that are not in `unshown`."""
+    @property
+    def siblings(self) -> builtins.list[str] | None:
+        """Files that match less and whose paths only differ by the name of a platform or backend."""
     @property
     def reasons(self) -> builtins.list[RankedReason] | None:
         """The points of each rule, strongest first; with `explain`."""
@@ -1330,6 +1440,9 @@ class GrepAnswer(Answer):
     def left_out(self) -> builtins.list[GrepReceiver] | None:
         """These types and modules, those with the most lines first."""
     @property
+    def impact(self) -> GrepImpact | None:
+        """The impact of a definition or of a change, if requested."""
+    @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
         """Directories with further matches that are not in `files`, those with the most first."""
     @property
@@ -1427,6 +1540,9 @@ class GrepAnswerOfRoot(Record):
     @property
     def left_out(self) -> builtins.list[GrepReceiver] | None:
         """These types and modules, those with the most lines first."""
+    @property
+    def impact(self) -> GrepImpact | None:
+        """The impact of a definition or of a change, if requested."""
     @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
         """Directories with further matches that are not in `files`, those with the most first."""
@@ -2278,11 +2394,14 @@ class HistoryAnswer(Answer):
     def symbol(self) -> str | None:
         """The definition whose history is requested."""
     @property
+    def suspects(self) -> bool | None:
+        """The commits that may have caused a failure, best first, instead of a history."""
+    @property
     def path(self) -> str:
         """The directory or file, below the root."""
     @property
     def commits(self) -> builtins.list[FoundCommit]:
-        """The commits that were found, newest first."""
+        """The commits that were found, newest first; suspects are in the order of their likelihood."""
     @property
     def looked_at(self) -> int:
         """Number of commits that were looked at, in this answer and those before it."""
@@ -2346,11 +2465,14 @@ class HistoryAnswerOfRoot(Record):
     def symbol(self) -> str | None:
         """The definition whose history is requested."""
     @property
+    def suspects(self) -> bool | None:
+        """The commits that may have caused a failure, best first, instead of a history."""
+    @property
     def path(self) -> str:
         """The directory or file, below the root."""
     @property
     def commits(self) -> builtins.list[FoundCommit]:
-        """The commits that were found, newest first."""
+        """The commits that were found, newest first; suspects are in the order of their likelihood."""
     @property
     def looked_at(self) -> int:
         """Number of commits that were looked at, in this answer and those before it."""
@@ -2460,7 +2582,7 @@ class Workspace(_Opened):
             >>> next(iter(answer)).path
             'src/retry.py'
         """
-    def grep(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, output: Literal["lines", "files", "counts", "uses"] | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, max_results: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None, cursor: str | None = None) -> GrepAnswer:
+    def grep(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, output: Literal["lines", "files", "counts", "uses", "impact"] | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, max_results: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None, cursor: str | None = None) -> GrepAnswer:
         """Finds the lines that match a regular expression, grouped by file.
 
         The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are
@@ -2648,7 +2770,7 @@ class Workspace(_Opened):
             >>> answer.status, len(answer)
             ('store_unavailable', 0)
         """
-    def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
+    def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, suspects: str | None = None, since: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
         """Finds the commits that changed a text, a definition or a path, newest first.
 
         With a pattern, these added or removed a matching line, as for `git log -G`; with
@@ -2661,6 +2783,10 @@ class Workspace(_Opened):
             pattern: Regular expression that an added or removed line matches.
             fixed_strings: The pattern is plain text; only commits that changed how often it occurs.
             symbol: Name of a definition in the file `path`, in place of a pattern.
+            suspects: A failure (trace, message, test name), in place of a pattern: the commits most likely
+                to have caused it.
+            since: For `suspects`: the revision that still worked, or "good..bad" (default: the newest 300
+                commits).
             max_results: Commits to return, 1 to 500 (default: 20).
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
 
@@ -2700,7 +2826,7 @@ class AsyncWorkspace(_Opened):
             history: Use the messages of the project's commits (default: true).
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
         """
-    async def grep(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, output: Literal["lines", "files", "counts", "uses"] | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, max_results: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None, cursor: str | None = None) -> GrepAnswer:
+    async def grep(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, output: Literal["lines", "files", "counts", "uses", "impact"] | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, max_results: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None, cursor: str | None = None) -> GrepAnswer:
         """Finds the lines that match a regular expression, grouped by file.
 
         The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are
@@ -2857,7 +2983,7 @@ class AsyncWorkspace(_Opened):
             filter: Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for
                 any of them, or FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
         """
-    async def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
+    async def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, suspects: str | None = None, since: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
         """Finds the commits that changed a text, a definition or a path, newest first.
 
         With a pattern, these added or removed a matching line, as for `git log -G`; with
@@ -2870,6 +2996,10 @@ class AsyncWorkspace(_Opened):
             pattern: Regular expression that an added or removed line matches.
             fixed_strings: The pattern is plain text; only commits that changed how often it occurs.
             symbol: Name of a definition in the file `path`, in place of a pattern.
+            suspects: A failure (trace, message, test name), in place of a pattern: the commits most likely
+                to have caused it.
+            since: For `suspects`: the revision that still worked, or "good..bad" (default: the newest 300
+                commits).
             max_results: Commits to return, 1 to 500 (default: 20).
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
         """
