@@ -6,7 +6,7 @@
 //! - [`Permits`] limits how much of a shared resource, such as memory, the calls of a process use together.
 //! - [`Hint`] describes an action that may resolve an error.
 //! - [`ApiKey`] is a secret that can be sent but not displayed.
-//! - [`count`] formats a number with its noun.
+//! - [`count()`] formats a number with its noun.
 //!
 //! ```
 //! use std::time::Duration;
