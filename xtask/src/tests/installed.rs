@@ -20,7 +20,7 @@ struct Bench {
     place: tempfile::TempDir,
 }
 
-/// Tests the packages that `cargo xtask package --check` has built, unless nobody has requested it.
+/// Tests the packages that `cargo xtask package --check` has built, if the task requests it.
 fn check(step: impl Fn(&Bench) -> Result<()>) {
     if super::is_requested("installed") {
         let workspace = Workspace::from_manifest_dir();

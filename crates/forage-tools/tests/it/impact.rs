@@ -71,7 +71,7 @@ tests/test_run.py::TestRunner::test_go
     assert_eq!(text.trim_end(), expected);
 }
 
-/// Each of these looks like a use of the name, and is none or may be none.
+/// Each of these looks like a use of the name, but is not or may not be one.
 #[test]
 fn impact_claims_no_edge_by_the_name_alone() {
     let tree = Tree::new();

@@ -77,7 +77,7 @@ impl Import {
                 let starts = (0..=last).filter(|at| begins(&parts[*at..], &module));
                 starts.map(|at| fit_of(parts.len() - at - module.len())).max().unwrap_or(0)
             }
-            // Go names directories by the path of the module, of which the tree is the end.
+            // Go imports a directory by its whole path, and the tree may have only the last parts of it.
             Start::Anywhere if target.language == "go" => {
                 let skipped = module.len().saturating_sub(parts.len());
                 module.drain(..skipped);

@@ -119,8 +119,7 @@ impl Resolver<'_> {
         self.known.sites().filter(|(at, _)| self.known.place(*at).family == self.from.family)
     }
 
-    /// Returns the definition if all of these are one, in several parts. Prototypes don't count beside
-    /// bodies.
+    /// Returns the definition if all of these are parts of one. If there are bodies, prototypes don't count.
     fn only<'s>(&self, sites: impl Iterator<Item = (SiteIndex, &'s Site)>) -> Option<SiteIndex> {
         let all: Vec<(SiteIndex, &Site)> = sites.collect();
         let has_body = |(_, site): &(SiteIndex, &Site)| site.kind != DefinitionKind::Declaration;
